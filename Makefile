@@ -1,0 +1,47 @@
+# Two commands are all the set-up there is: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+NATIVE := $(wildcard src/bochner/ops/native/*)
+
+.PHONY: help demo test lint test-slow test-reference test-torch docs clean
+
+help:            ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
+
+$(INSTALLED): pyproject.toml CMakeLists.txt $(NATIVE)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+demo: $(INSTALLED)   ## install, then the main job on the bundled handwritten digits
+	$(BIN)/bochner demo
+
+lint: $(INSTALLED)   ## style, types, and who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint   ## everything a change must pass
+	$(BIN)/pytest -n 2 -m "not slow and not torch"
+	BOCHNER_BACKEND=reference $(BIN)/pytest -q -n 2 -m "not slow and not torch" tests/test_ops.py tests/test_bases.py
+
+test-reference: $(INSTALLED)   ## the whole suite on numpy alone, as if the extension were absent
+	BOCHNER_BACKEND=reference $(BIN)/pytest -n 2 -m "not slow and not torch"
+
+test-slow: $(INSTALLED)   ## the checks that take minutes
+	$(BIN)/pytest -n 2 -m "slow and not torch"
+
+test-torch: $(INSTALLED)   ## with torch, which is heavy and optional
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/pytest -m torch
+
+docs: $(INSTALLED)   ## redraw the README's picture
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	$(BIN)/python docs/picture.py
+
+clean:           ## forget the environment and what was built
+	rm -rf $(VENV) build

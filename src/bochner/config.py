@@ -1,0 +1,80 @@
+"""Settings of the whole library: `set_config`, `get_config`, `config_context`, as in scikit-learn.
+
+They are per thread; a new thread starts from the values that were set in the main one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+_defaults: dict[str, Any] = {"memory": "4GB", "block_rows": "auto", "progress": False}
+_local = threading.local()
+
+
+def _settings() -> dict[str, Any]:
+    if not hasattr(_local, "settings"):
+        _local.settings = _defaults.copy()
+    return _local.settings  # type: ignore[no-any-return]
+
+
+def get_config() -> dict[str, Any]:
+    """A copy of the settings of this thread."""
+    return _settings().copy()
+
+
+def set_config(
+    *, memory: str | int | None = None, block_rows: str | int | None = None, progress: bool | None = None
+) -> None:
+    """Change settings; what is left at None keeps its value.
+
+    memory: budget of one fit or transform, as "4GB", "512MiB" or a number of bytes.
+    block_rows: rows of one block, or "auto" to derive them from the memory budget.
+    progress: whether long work shows a progress bar.
+    """
+    settings = _settings()
+    if memory is not None:
+        bytes_of(memory)
+        settings["memory"] = memory
+    if block_rows is not None:
+        if block_rows != "auto" and not (isinstance(block_rows, int) and block_rows >= 1):
+            raise ValueError(f"block_rows must be 'auto' or a positive integer; got {block_rows!r}.")
+        settings["block_rows"] = block_rows
+    if progress is not None:
+        settings["progress"] = bool(progress)
+    if threading.current_thread() is threading.main_thread():
+        _defaults.update(settings)
+
+
+@contextmanager
+def config_context(**changes: Any) -> Iterator[None]:
+    """Settings for the duration of a `with` block."""
+    before, defaults = get_config(), _defaults.copy()
+    set_config(**changes)
+    try:
+        yield
+    finally:
+        _settings().update(before)
+        _defaults.update(defaults)
+
+
+def bytes_of(size: str | int) -> int:
+    """The number of bytes that "4GB", "512MiB" or 4000000000 means."""
+    if isinstance(size, int) and not isinstance(size, bool) and size > 0:
+        return size
+    if isinstance(size, str):
+        text = size.strip().upper()
+        for unit in sorted(UNITS, key=len, reverse=True):
+            number = text.removesuffix(unit).strip()
+            if number != text and number.replace(".", "", 1).isdigit() and float(number) > 0:
+                return int(float(number) * UNITS[unit])
+    raise ValueError(f"memory must be a size such as '4GB' or a positive number of bytes; got {size!r}.")
+
+
+def memory_budget() -> int:
+    """The memory setting of this thread, in bytes."""
+    return bytes_of(_settings()["memory"])

@@ -1,0 +1,75 @@
+"""The few hot loops. Each has one slow obvious meaning in `reference` and may have fast versions.
+
+`TABLE[op, backend]` is the function; calling `ops.fwht(...)` takes the first backend in ORDER that has it. The choice
+can be narrowed by the environment variable BOCHNER_BACKEND (say "reference") or by `backend_context`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from . import native, reference
+
+ORDER = ("native", "reference")
+NAMES = (
+    "fwht", "fastfood", "maxout", "winners", "stumps", "waves", "bins",
+    "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "rescale", "lookup",
+)  # fmt: skip
+TABLE: dict[tuple[str, str], Callable[..., Any]] = {(name, "reference"): getattr(reference, name) for name in NAMES}
+TABLE.update({(name, "native"): function for name, function in native.FUNCTIONS.items()})
+
+_allowed: tuple[str, ...] = ORDER
+
+
+def use_backends(*backends: str) -> None:
+    """Allow only these backends; the reference is always among them, because it is the meaning of an op."""
+    global _allowed
+    unknown = [b for b in backends if b not in ORDER]
+    if unknown:
+        raise ValueError(f"BOCHNER_BACKEND or use_backends: {unknown[0]!r} is not one of {', '.join(ORDER)}.")
+    if "native" in backends and not native.FUNCTIONS:
+        raise ValueError("the native backend was asked for, but the extension is not installed.")
+    _allowed = tuple(b for b in ORDER if b in backends or b == "reference")
+
+
+@contextmanager
+def backend_context(*backends: str) -> Iterator[None]:
+    global _allowed
+    before = _allowed
+    use_backends(*backends)
+    try:
+        yield
+    finally:
+        _allowed = before
+
+
+def describe() -> dict[str, Any]:
+    """Which backend serves each op, and which instruction set the native code uses."""
+    chosen = {name: next(b for b in _allowed if (name, b) in TABLE) for name in NAMES}
+    return {"ops": chosen, "instruction_set": native.instruction_set(), "available": native.instruction_sets()}
+
+
+class Op:
+    """A name that looks its function up at each call, so that a change of backend takes effect everywhere."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.__doc__ = getattr(reference, name).__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        for backend in _allowed:
+            function = TABLE.get((self.name, backend))
+            if function is not None:
+                return function(*arguments)
+        raise LookupError(f"no backend has the op {self.name!r}.")
+
+
+fwht, fastfood, maxout, winners, stumps, waves, bins = map(Op, NAMES[:7])
+project, project_phase, phase, waves_integer, fastfood_integer, rescale, lookup = map(Op, NAMES[7:])
+cosine_table = reference.cosine_table
+
+if os.environ.get("BOCHNER_BACKEND"):
+    use_backends(*os.environ["BOCHNER_BACKEND"].split(","))

@@ -1,0 +1,161 @@
+"""The meaning of every op, in numpy: slow, obvious, and the definition that the fast versions must equal.
+
+Float ops are defined up to rounding, except the Hadamard transform and Fastfood, whose order of additions is fixed.
+Integer ops are defined bit for bit. Rows are independent in every op, so any partition of the rows gives the same.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from .. import portable
+
+EXACT_TERMS = 256  # products of 8-bit numbers (each below 2^16) that float32 adds without rounding
+
+
+def fwht(x: np.ndarray) -> np.ndarray:
+    """H x along the last axis: the unnormalised Walsh-Hadamard transform in natural order, strides 1, 2, 4, ..."""
+    shape, size = x.shape, x.shape[-1]
+    x = x.reshape(-1, size).copy()
+    stride = 1
+    while stride < size:
+        pairs = x.reshape(len(x), -1, 2, stride)
+        low, high = pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]
+        pairs[:, :, 0], pairs[:, :, 1] = low, high
+        stride *= 2
+    return x.reshape(shape)
+
+
+def fastfood(
+    x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, calibration: np.ndarray
+) -> np.ndarray:
+    """C H G Pi H B x for each of E expansions: x (n, d), weights (E, size), result (n, E size). d is padded to size."""
+    expansions, size = signs.shape
+    padded = np.zeros((len(x), size), dtype=x.dtype)
+    padded[:, : x.shape[1]] = x
+    out = np.empty((len(x), expansions, size), dtype=x.dtype)
+    for e in range(expansions):
+        mixed = fwht(padded * signs[e].astype(x.dtype))[:, permutation[e]]
+        out[:, e] = fwht(mixed * gaussian[e]) * calibration[e]
+    return out.reshape(len(x), -1)
+
+
+def maxout(projections: np.ndarray, pool_size: int) -> np.ndarray:
+    """The largest of each `pool_size` neighbouring columns."""
+    return projections.reshape(len(projections), -1, pool_size).max(axis=2)
+
+
+def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
+    """Which of each `pool_size` neighbouring columns is largest, the first of equals; int32."""
+    return projections.reshape(len(projections), -1, pool_size).argmax(axis=2).astype(np.int32)
+
+
+def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.generic) -> np.ndarray:
+    """+height where x[:, coordinate] > threshold, else -height; in the dtype of height."""
+    return np.where(x[:, coordinates] > thresholds, height, -height)
+
+
+def waves(projections: np.ndarray, phases: np.ndarray, height: np.generic) -> np.ndarray:
+    """height cos p, height sin p in neighbouring columns; with one phase b more projection at the end: cos(p + b)."""
+    pairs = projections.shape[1] - len(phases)
+    out = np.empty((len(projections), 2 * pairs + len(phases)), dtype=projections.dtype)
+    np.cos(projections[:, :pairs], out=out[:, 0 : 2 * pairs : 2])
+    np.sin(projections[:, :pairs], out=out[:, 1 : 2 * pairs : 2])
+    np.cos(projections[:, pairs:] + phases, out=out[:, 2 * pairs :])
+    out *= height
+    return out
+
+
+def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.ndarray, columns: int) -> np.ndarray:
+    """The hashed cell of each row in each of P grids, as 2 column + (1 if the sign is +).
+
+    shift, pitch (P, d); multipliers uint64 (P, d + 1). Cell coordinates floor((x - shift)/pitch) modulo 2^32 are hashed
+    by the top half of a_0 + sum_k a_k c_k modulo 2^64, which is strongly universal (pairs of cells are independent).
+    """
+    out = np.empty((len(x), len(shift)), dtype=np.int64)
+    for grid in range(len(shift)):
+        cell = np.clip(np.floor((x.astype(np.float64) - shift[grid]) / pitch[grid]), -(2.0**62), 2.0**62)
+        cell = cell.astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
+        code = ((cell * multipliers[grid, 1:]).sum(axis=1, dtype=np.uint64) + multipliers[grid, 0]) >> np.uint64(32)
+        column = ((code >> np.uint64(1)) * np.uint64(columns)) >> np.uint64(31)
+        out[:, grid] = 2 * column + (code & np.uint64(1))
+    return out
+
+
+def project(x: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """x W' in int32, exact in any order: x is int8 or uint8 (n, d), W is int8 (m, d).
+
+    Float32 products of chunks of 256 columns are exact (every partial sum is an integer below 2^24).
+    """
+    out = np.zeros((len(x), len(directions)), dtype=np.int32)
+    for start in range(0, x.shape[1], EXACT_TERMS):
+        chunk = slice(start, start + EXACT_TERMS)
+        out += (x[:, chunk].astype(np.float32) @ directions[:, chunk].astype(np.float32).T).astype(np.int32)
+    return out
+
+
+def project_phase(x: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+    """x F' modulo 2^32, as uint32: x is int8 or uint8, F uint32 (m, d) in units of 2^-32 turns.
+
+    The two 16-bit halves of F are multiplied in float64, where every partial sum is an integer below 2^53.
+    """
+    wide = x.astype(np.float64)
+    low = (wide @ (frequencies & 0xFFFF).astype(np.float64).T).astype(np.int64)
+    high = (wide @ (frequencies >> 16).astype(np.float64).T).astype(np.int64)
+    return ((low + (high << 16)) & 0xFFFFFFFF).astype(np.uint32)
+
+
+def phase(projections: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    """Phase in units of 2^-32 turns, P M modulo 2^32: the wrap is the range reduction. P int32, M uint32 per column."""
+    return projections.view(np.uint32) * multipliers
+
+
+@lru_cache(maxsize=4)
+def cosine_table(index_bits: int, amplitude: int) -> np.ndarray:
+    """round(amplitude cos(2 pi k / 2^bits)), an integer table, the same everywhere."""
+    turns = np.arange(1 << index_bits) / (1 << index_bits)
+    dtype = np.int8 if amplitude <= 127 else np.int16
+    return np.rint(amplitude * portable.cosine_of_turns(turns)).astype(dtype)
+
+
+def waves_integer(phases: np.ndarray, offsets: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """`waves` from uint32 phases: round to the table's index bits, look up; sine is the table three quarters on."""
+    bits = len(table).bit_length() - 1
+    pairs, mask = phases.shape[1] - len(offsets), np.uint32(len(table) - 1)
+    phases = phases.copy()
+    phases[:, pairs:] += offsets
+    index = ((phases + np.uint32(1 << (31 - bits))) >> np.uint32(32 - bits)) & mask
+    out = np.empty((len(phases), 2 * pairs + len(offsets)), dtype=table.dtype)
+    out[:, 0 : 2 * pairs : 2] = table[index[:, :pairs]]
+    out[:, 1 : 2 * pairs : 2] = table[(index[:, :pairs] + np.uint32(3 * len(table) // 4)) & mask]
+    out[:, 2 * pairs :] = table[index[:, pairs:]]
+    return out
+
+
+def fastfood_integer(
+    x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, shift: int
+) -> np.ndarray:
+    """H round((G Pi H B x) / 2^shift) in int32: x int8 or uint8 (n, d), gaussian int8; the caller bounds the sums."""
+    expansions, size = signs.shape
+    padded = np.zeros((len(x), size), dtype=np.int32)
+    padded[:, : x.shape[1]] = x
+    half = np.int32((1 << shift) >> 1)
+    out = np.empty((len(x), expansions, size), dtype=np.int32)
+    for e in range(expansions):
+        mixed = fwht(padded * signs[e].astype(np.int32))[:, permutation[e]] * gaussian[e].astype(np.int32)
+        out[:, e] = fwht((mixed + half) >> shift)
+    return out.reshape(len(x), -1)
+
+
+def rescale(values: np.ndarray, multiplier: int, shift: int, limit: int) -> np.ndarray:
+    """Fixed point: round(v multiplier / 2^shift), halves upwards, saturated at +-limit; int8, or int16 past 127."""
+    scaled = (values.astype(np.int64) * multiplier + (1 << (shift - 1))) >> shift
+    return np.clip(scaled, -limit, limit).astype(np.int8 if limit <= 127 else np.int16)
+
+
+def lookup(values: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """table[round((v multiplier + offset) / 2^shift) + half the table's length], saturated at its ends."""
+    index = (values.astype(np.int64) * multiplier + offsets + (1 << (shift - 1))) >> shift
+    return table[np.clip(index + len(table) // 2, 0, len(table) - 1)]

@@ -1,0 +1,45 @@
+"""Checks of arguments: each failure is one sentence that names the argument, what it must be and what it was."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def require_integer(name: str, value: Any, minimum: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise ValueError(f"{name} must be an integer of at least {minimum}; got {value!r}.")
+    return int(value)
+
+
+def require_positive(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+        raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
+    return float(value)
+
+
+def require_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+    choices = list(choices)
+    if value in choices:
+        return str(value)
+    close = difflib.get_close_matches(str(value).lower(), choices, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"choose from {', '.join(map(repr, choices))}."
+    raise ValueError(f"{name}={value!r} is not known: {hint}")
+
+
+def require_finite(array: Any, name: str = "X") -> None:
+    """Refuse NaN and infinity, saying where the first one is; `array` is dense or has the sparse attribute `data`."""
+    values = array.data if hasattr(array, "indptr") else array
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    kind = "NaN" if np.isnan(values).any() else "infinity"
+    where = ""
+    if values is array:
+        row, *column = np.argwhere(~np.isfinite(array))[0]
+        where = f" (first at row {row}" + (f", column {column[0]})" if column else ")")
+    raise ValueError(f"{name} contains {kind}{where}; impute or drop such rows first.")
