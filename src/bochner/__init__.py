@@ -1,0 +1,15 @@
+"""bochner: kernel machines as cheap as linear algebra.
+
+Random features turn a non-linear problem into a linear one that streams, adds, scales and can be solved exactly.
+"""
+
+from . import kernels, theory
+from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
+from .config import config_context, get_config, set_config
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Fastfood", "GatedLinear", "RandomBins", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps",
+    "config_context", "get_config", "kernels", "set_config", "theory",
+]  # fmt: skip

@@ -10,7 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+UNITS = {
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
 
 _defaults: dict[str, Any] = {"memory": "4GB", "block_rows": "auto", "progress": False}
 _local = threading.local()
@@ -19,7 +28,7 @@ _local = threading.local()
 def _settings() -> dict[str, Any]:
     if not hasattr(_local, "settings"):
         _local.settings = _defaults.copy()
-    return _local.settings  # type: ignore[no-any-return]
+    return _local.settings
 
 
 def get_config() -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 WEYL = (0x9E3779B9, 0xBB67AE85)
 LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 CHUNK = 1 << 15  # counters per pass: the working arrays stay in cache
-INT8_DEVIATION = 32  # standard deviation of the int8 normals
 
 
 def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:
@@ -48,7 +48,13 @@ def uniform_from_bits(bits: np.ndarray) -> np.ndarray:
 def int8_normal_table() -> np.ndarray:
     """The normal quantiles at 2^16 cell middles, times 32, rounded to int8: an integer table, the same everywhere."""
     quantiles = portable.normal_quantile((np.arange(1 << 16) + 0.5) * 2.0**-16)
-    return np.clip(np.rint(INT8_DEVIATION * quantiles), -127, 127).astype(np.int8)
+    return np.clip(np.rint(32.0 * quantiles), -127, 127).astype(np.int8)
+
+
+@lru_cache(maxsize=1)
+def int8_normal_deviation() -> float:
+    """The exact standard deviation of the table, 32 but for rounding and clipping."""
+    return float(np.sqrt(np.mean(int8_normal_table().astype(np.float64) ** 2)))
 
 
 class Stream:
@@ -76,9 +82,9 @@ class Stream:
         """Uniform on (0, 1)."""
         return uniform_from_bits(self.bits(start, stop, width))
 
-    def normal(self, start: int, stop: int, width: int = 1, dtype: type = np.float64) -> np.ndarray:
+    def normal(self, start: int, stop: int, width: int = 1, dtype: Any = np.float64) -> np.ndarray:
         """Standard normal, by the quantile function; made in float64, stored in `dtype`."""
-        out = np.empty((stop - start, width), dtype=dtype)
+        out: np.ndarray = np.empty((stop - start, width), dtype=dtype)
         rows = max(1, CHUNK // max(width, 1))
         for first in range(start, stop, rows):
             last = min(first + rows, stop)

@@ -17,7 +17,7 @@ def require_integer(name: str, value: Any, minimum: int = 1) -> int:
 
 
 def require_positive(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
     return float(value)
 
@@ -27,7 +27,9 @@ def require_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     if value in choices:
         return str(value)
     close = difflib.get_close_matches(str(value).lower(), choices, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"choose from {', '.join(map(repr, choices))}."
+    hint = (
+        f"did you mean {' or '.join(map(repr, close))}?" if close else f"choose from {', '.join(map(repr, choices))}."
+    )
     raise ValueError(f"{name}={value!r} is not known: {hint}")
 
 

@@ -16,7 +16,7 @@ from . import native, reference
 ORDER = ("native", "reference")
 NAMES = (
     "fwht", "fastfood", "maxout", "winners", "stumps", "waves", "bins",
-    "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "rescale", "lookup",
+    "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "calibrate", "rescale", "lookup",
 )  # fmt: skip
 TABLE: dict[tuple[str, str], Callable[..., Any]] = {(name, "reference"): getattr(reference, name) for name in NAMES}
 TABLE.update({(name, "native"): function for name, function in native.FUNCTIONS.items()})
@@ -49,7 +49,11 @@ def backend_context(*backends: str) -> Iterator[None]:
 def describe() -> dict[str, Any]:
     """Which backend serves each op, and which instruction set the native code uses."""
     chosen = {name: next(b for b in _allowed if (name, b) in TABLE) for name in NAMES}
-    return {"ops": chosen, "instruction_set": native.instruction_set(), "available": native.instruction_sets()}
+    return {
+        "ops": chosen,
+        "instruction_set": native.instruction_set(),
+        "available": native.instruction_sets(),
+    }
 
 
 class Op:
@@ -68,7 +72,7 @@ class Op:
 
 
 fwht, fastfood, maxout, winners, stumps, waves, bins = map(Op, NAMES[:7])
-project, project_phase, phase, waves_integer, fastfood_integer, rescale, lookup = map(Op, NAMES[7:])
+project, project_phase, phase, waves_integer, fastfood_integer, calibrate, rescale, lookup = map(Op, NAMES[7:])
 cosine_table = reference.cosine_table
 
 if os.environ.get("BOCHNER_BACKEND"):

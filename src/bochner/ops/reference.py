@@ -52,12 +52,12 @@ def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
     return projections.reshape(len(projections), -1, pool_size).argmax(axis=2).astype(np.int32)
 
 
-def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.generic) -> np.ndarray:
+def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.number) -> np.ndarray:
     """+height where x[:, coordinate] > threshold, else -height; in the dtype of height."""
     return np.where(x[:, coordinates] > thresholds, height, -height)
 
 
-def waves(projections: np.ndarray, phases: np.ndarray, height: np.generic) -> np.ndarray:
+def waves(projections: np.ndarray, phases: np.ndarray, height: np.number) -> np.ndarray:
     """height cos p, height sin p in neighbouring columns; with one phase b more projection at the end: cos(p + b)."""
     pairs = projections.shape[1] - len(phases)
     out = np.empty((len(projections), 2 * pairs + len(phases)), dtype=projections.dtype)
@@ -147,6 +147,11 @@ def fastfood_integer(
         mixed = fwht(padded * signs[e].astype(np.int32))[:, permutation[e]] * gaussian[e].astype(np.int32)
         out[:, e] = fwht((mixed + half) >> shift)
     return out.reshape(len(x), -1)
+
+
+def calibrate(values: np.ndarray, multipliers: np.ndarray, shift: int) -> np.ndarray:
+    """round(v multiplier / 2^shift), halves upwards, with a multiplier per column; int32."""
+    return ((values.astype(np.int64) * multipliers + (1 << (shift - 1))) >> shift).astype(np.int32)
 
 
 def rescale(values: np.ndarray, multiplier: int, shift: int, limit: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 try:
-    from bochner.ops import _native
+    from bochner.ops import _native  # type: ignore[attr-defined]
 except ImportError:
     _native = None
 
@@ -68,9 +68,15 @@ def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
     return out
 
 
-def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.generic) -> np.ndarray:
+def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.number) -> np.ndarray:
     out = np.empty((len(x), len(coordinates)), dtype=height.dtype)
-    _native.stumps(np.ascontiguousarray(x), coordinates, np.ascontiguousarray(thresholds, dtype=x.dtype), height.item(), out)
+    _native.stumps(
+        np.ascontiguousarray(x),
+        coordinates,
+        np.ascontiguousarray(thresholds, dtype=x.dtype),
+        height.item(),
+        out,
+    )
     return out
 
 

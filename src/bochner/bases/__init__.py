@@ -1,0 +1,25 @@
+"""Random bases, one small file each. Registering a class here enters it in every contract test."""
+
+from .base import Basis, Bounds
+from .bins import RandomBins
+from .fastfood import Fastfood
+from .fourier import RandomFourier
+from .gated import GatedLinear
+from .maxout import RandomMaxout
+from .ridge_functions import RandomRidge
+from .stumps import RandomStumps
+
+REGISTRY: dict[str, type[Basis]] = {
+    "fourier": RandomFourier,
+    "fastfood": Fastfood,
+    "maxout": RandomMaxout,
+    "gated": GatedLinear,
+    "stumps": RandomStumps,
+    "bins": RandomBins,
+    "ridge": RandomRidge,
+}
+
+__all__ = [
+    "REGISTRY", "Basis", "Bounds", "Fastfood", "GatedLinear", "RandomBins", "RandomFourier", "RandomMaxout",
+    "RandomRidge", "RandomStumps",
+]  # fmt: skip

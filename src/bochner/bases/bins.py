@@ -1,0 +1,104 @@
+"""Random bins: the cell of x in P random grids, each cell hashed with a sign to one of m columns; over sqrt(P).
+
+Drawn per grid and coordinate: pitch ~ Gamma(2) times s, shift uniform on [0, pitch]; and the hash. Kernel:
+P[same cell] = exp(-|x - z|_1 / s). Signs make colliding cells cancel on average, so hashing adds noise but no bias.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .. import ops
+from ..kernels import Binning, Kernel
+from ..streams import Stream
+from ..validation import require_integer
+from .base import Basis, Bounds, settle_bandwidth
+
+
+class RandomBins(Basis):
+    """Random binning features, as a CSR matrix with n_grids entries a row.
+
+    Parameters
+    ----------
+    n_components : number of columns that cells are hashed to.
+    n_grids : number of grids P.
+    bandwidth : the scale s of the kernel exp(-|x - z|_1 / s), or "median".
+    precision, random_state : as in RandomFourier. Integer features are -1, 0 and +1, or small sums of them where cells
+        of two grids share a column.
+
+    Examples
+    --------
+    >>> from bochner import RandomBins
+    >>> RandomBins(64, n_grids=4, random_state=0).fit_transform([[0.0], [5.0]]).shape
+    (2, 64)
+    """
+
+    quantizes_input = False
+    multiplies_sparse = False
+
+    def __init__(
+        self,
+        n_components: int = 4096,
+        *,
+        n_grids: int = 50,
+        bandwidth: float | str = "median",
+        precision: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_grids = n_grids
+        self.bandwidth = bandwidth
+        self.precision = precision
+        self.random_state = random_state
+
+    def _settle(self, rows: np.ndarray, X: Any) -> None:
+        require_integer("n_grids", self.n_grids)
+        if self.n_components > 2**31:
+            raise ValueError(f"n_components must be at most 2^31 for hashed bins; got {self.n_components}.")
+        self.bandwidth_ = settle_bandwidth(self.bandwidth, rows, "cityblock")
+        self.scale_ = 1.0 / float(np.sqrt(self.n_grids)) if self._is_integer else 1.0
+
+    def _exact_kernel(self) -> Kernel:
+        return Binning(self.bandwidth_)
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(columns=1, product=1.0, second_moment=1.0)
+
+    def _units(self) -> tuple[int, int, int]:
+        return self.n_grids, 4 * self.n_features_in_, self.n_features_in_
+
+    def _columns(self, unit: int) -> int:
+        return unit
+
+    def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
+        d = self.n_features_in_
+        pitch = self.bandwidth_ * Stream(self.seed_, "pitch").gamma(2.0, start, stop, d)
+        shift = pitch * Stream(self.seed_, "shift").uniform(start, stop, d)
+        words = Stream(self.seed_, "hash").bits(start, stop, 2 * (d + 1)).astype(np.uint64)
+        return shift, pitch, (words[:, 0::2] << np.uint64(32)) | words[:, 1::2]
+
+    def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
+        return ops.bins(X, *weights, self.n_components)
+
+    _map_integer = _map
+
+    def _transform(self, X: Any) -> scipy.sparse.csr_matrix:
+        n, grids = X.shape[0], self.n_grids
+        codes = np.empty((n, grids), dtype=np.int64)
+        for (start, stop), rows in self._tiles(n):
+            # Pitches stay in float64 whatever X is: a cell is a comparison, and comparisons should not round.
+            codes[rows, start:stop] = self._map(self._prepare(X[rows]), self._weights(start, stop, np.float64))
+        signs = (2 * (codes & 1) - 1).astype(np.int32).ravel()
+        parts = signs, (codes >> 1).ravel(), np.arange(0, n * grids + 1, grids)
+        matrix = scipy.sparse.csr_matrix(parts, shape=(n, self.n_components))
+        matrix.sum_duplicates()  # cells of two grids in one column add up
+        if self._is_integer:
+            np.clip(matrix.data, -127, 127, out=matrix.data)  # more than 127 in one column is a matter of faith
+            return matrix.astype(np.int8)
+        matrix = matrix.astype(X.dtype)
+        matrix.data *= X.dtype.type(1.0 / np.sqrt(grids))
+        return matrix

@@ -1,0 +1,127 @@
+"""Gated linear units: the winner of a pool decides where an independent projection <v, x> is written.
+
+Unit l is a q-vector that is zero but for entry argmax_j <w_j, x>, which holds <v, x>; over sqrt(units). Kernel:
+<x, z> kappa_q(x, z), the locally linear kernel that the maxout paper set out to have. Drawn: q + 1 projections a unit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .. import ops
+from ..kernels import Gated, Kernel
+from ..streams import Stream, int8_normal_deviation
+from ..validation import require_integer
+from .base import Basis, Bounds
+from .quantize import fixed_point, round_digits
+
+REACH = 4.0  # deviations that an integer feature can hold, at a typical large |x|
+
+
+class GatedLinear(Basis):
+    """Gated linear features: locally linear for real, and sparse (one of q columns of a unit is not zero).
+
+    Parameters
+    ----------
+    n_components : number of columns, units times pool_size; pool_size must divide it.
+    pool_size : gates q per unit.
+    sparse_output : return a CSR matrix.
+    precision, random_state : as in RandomFourier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import GatedLinear
+    >>> int((GatedLinear(40, pool_size=4, random_state=0).fit_transform(np.eye(2)) != 0).sum())
+    20
+    """
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        pool_size: int = 4,
+        sparse_output: bool = False,
+        precision: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.pool_size = pool_size
+        self.sparse_output = sparse_output
+        self.precision = precision
+        self.random_state = random_state
+
+    def _settle(self, rows: np.ndarray, X: Any) -> None:
+        require_integer("pool_size", self.pool_size)
+        if self.n_components % self.pool_size:
+            below = self.n_components - self.n_components % self.pool_size
+            raise ValueError(
+                f"pool_size={self.pool_size} does not divide n_components={self.n_components}; the nearest that it "
+                f"divides are {below} and {below + self.pool_size}."
+            )
+        self.scale_ = 1.0
+        if self._is_integer:
+            norms = np.linalg.norm(self.quantizer_(rows).astype(np.float64), axis=1)
+            norm = max(1.0, round_digits(np.quantile(norms, 0.99) + 1e-9, 3))
+            self.multiplier_, self.rescale_shift_ = fixed_point(self._limit / (int8_normal_deviation() * REACH * norm))
+            ratio = self.multiplier_ / 2.0**self.rescale_shift_
+            self.scale_ = self.quantizer_.step / (int8_normal_deviation() * ratio * np.sqrt(self._unit_count))
+
+    @property
+    def _unit_count(self) -> int:
+        return self.n_components // self.pool_size
+
+    def _exact_kernel(self) -> Kernel:
+        return Gated(self.pool_size)
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(columns=self.pool_size, product=np.inf, second_moment=3.0, weight_moment=1.0)
+
+    def _units(self) -> tuple[int, int, int]:
+        return self._unit_count, (self.pool_size + 1) * self.n_features_in_, 2 * self.pool_size
+
+    def _columns(self, unit: int) -> int:
+        return unit * self.pool_size
+
+    def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
+        d, q = self.n_features_in_, self.pool_size
+        gates, values = Stream(self.seed_, "gates"), Stream(self.seed_, "values")
+        if self._is_integer:
+            return gates.normal_int8(start * q, stop * q, d), values.normal_int8(start, stop, d)
+        return gates.normal(start * q, stop * q, d), values.normal(start, stop, d)
+
+    def _open_gates(self, X: Any, weights: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """The winner of each unit and the number it lets through."""
+        gates, values = weights
+        if self._is_integer:
+            winners = ops.winners(ops.project(X, gates), self.pool_size)
+            through = ops.rescale(ops.project(X, values), self.multiplier_, self.rescale_shift_, self._limit)
+            return winners, through
+        through = np.asarray(X @ values.T)
+        through *= through.dtype.type(1.0 / np.sqrt(self._unit_count))
+        return ops.winners(np.asarray(X @ gates.T), self.pool_size), through
+
+    def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
+        winners, through = self._open_gates(X, weights)
+        out = np.zeros((*winners.shape, self.pool_size), dtype=through.dtype)
+        np.put_along_axis(out, winners[:, :, None], through[:, :, None], axis=2)
+        return out.reshape(len(winners), -1)
+
+    _map_integer = _map
+
+    def _transform(self, X: Any) -> Any:
+        if not self.sparse_output:
+            return super()._transform(X)
+        n, units = X.shape[0], self._unit_count
+        columns = np.empty((n, units), dtype=np.int64)
+        data = np.empty((n, units), dtype=self._output_dtype(X))
+        for (start, stop), rows in self._tiles(n):
+            weights = self._weights(start, stop, X.dtype)
+            winners, data[rows, start:stop] = self._open_gates(self._prepare(X[rows]), weights)
+            columns[rows, start:stop] = winners + self.pool_size * np.arange(start, stop)
+        shape = (n, self.n_components)
+        return scipy.sparse.csr_matrix((data.ravel(), columns.ravel(), np.arange(0, n * units + 1, units)), shape=shape)

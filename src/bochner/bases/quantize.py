@@ -1,0 +1,65 @@
+"""From real inputs to 8-bit integers: one step for all columns, so that the kernel keeps its shape.
+
+x -> round((x - center) / step), saturated. The step is chosen from the bulk of the data, not from its largest value:
+an outlier is clipped rather than allowed to blunt every other number. Numbers learned from data are rounded to a few
+digits, so that they do not hang on the last bits of a sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+BULK = 0.999  # this quantile of |x - center| ...
+HEADROOM = 1.2  # ... times this is the largest number that is not clipped (3.95 deviations for a normal column)
+
+
+@dataclass(frozen=True)
+class Quantizer:
+    step: float
+    low: int = -127
+    high: int = 127
+    center: np.ndarray = field(default_factory=lambda: np.zeros(1))
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """int8 codes, or uint8 if `low` is 0; each depends on its own number alone."""
+        dtype = np.uint8 if self.low == 0 else np.int8
+        if X.dtype == dtype and self.step == 1.0 and self.low in (0, np.iinfo(dtype).min) and not self.center.any():
+            return X
+        codes = np.rint((X.astype(np.float64) - self.center) / self.step)
+        return np.clip(codes, self.low, self.high).astype(dtype)
+
+    def clipped_fraction(self, X: np.ndarray) -> float:
+        """The share of numbers outside the range."""
+        codes = np.rint((X.astype(np.float64) - self.center) / self.step)
+        return float(np.mean((codes < self.low) | (codes > self.high)))
+
+
+def choose_quantizer(rows: np.ndarray, may_shift: bool) -> Quantizer:
+    """A quantizer for data like these rows; `may_shift` says that the kernel does not change if x is shifted."""
+    if rows.dtype == np.uint8:
+        return Quantizer(step=1.0, low=0, high=255)
+    if rows.dtype == np.int8:
+        return Quantizer(step=1.0, low=-128, high=127)
+    rows = rows.astype(np.float64)
+    mean = rows.mean(axis=0) if may_shift else np.zeros(rows.shape[1])
+    size = np.abs(rows - mean)
+    size = size[size > 0]  # zeros of sparse and one-hot data say nothing about the scale
+    if size.size == 0:
+        return Quantizer(step=1.0, center=mean)
+    reach = min(size.max(), HEADROOM * float(np.quantile(size, BULK)))
+    step = round_digits(reach / 127, 3)
+    return Quantizer(step=step, center=np.rint(mean / step) * step)
+
+
+def round_digits(value: Any, digits: int) -> float:
+    """A positive number rounded to so many significant decimal digits."""
+    return float(f"{float(value):.{digits - 1}e}")
+
+
+def fixed_point(ratio: float, bits: int = 15, largest_shift: int = 40) -> tuple[int, int]:
+    """(multiplier, shift) with multiplier / 2^shift close to ratio and a multiplier of at most `bits` bits."""
+    shift = int(np.clip(bits - 1 - np.floor(np.log2(ratio)), 1, largest_shift))
+    return max(1, round(ratio * 2.0**shift)), shift

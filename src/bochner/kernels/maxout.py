@@ -1,0 +1,124 @@
+"""The kernels of maxout units, of gates, and the collision probability behind both.
+
+kappa_q(rho) = P[argmax_j <w_j, x> = argmax_j <w_j, z>] = q E[Phi2(g, g'; rho)^(q-1)], and by Gaussian integration by
+parts E[h(x) h(z)] = |x||z| (mu_q^2 + integral_0^rho kappa_q). The paper's Theorem 1 is wrong: see docs/errata.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.polynomial import Chebyshev
+from scipy.special import ndtr, owens_t
+
+from ..validation import require_integer
+from .base import Kernel, cosines
+
+NODES = 41  # Chebyshev nodes in theta = arccos rho, where kappa is smooth
+STEP = 0.125
+# The trapezoid rule converges geometrically for these integrands; off the axes, where Owen's formula divides by zero.
+GRID = np.arange(-9.0, 9.0, STEP) + 1e-3
+WEIGHTS = np.exp(-0.5 * GRID**2) / np.sqrt(2.0 * np.pi) * STEP
+
+
+def maximum_moment(pool_size: int, power: int) -> float:
+    """E (max of q standard normals)^power: power 1 is mu_q, power 2 is sigma^2(q)."""
+    # Steps shrink for huge pools, whose maximum is concentrated.
+    grid = np.linspace(-12.0, 40.0, 20001)
+    density = pool_size * np.exp(-0.5 * grid**2) / np.sqrt(2.0 * np.pi) * ndtr(grid) ** (pool_size - 1)
+    return float(np.sum(grid**power * density) * (grid[1] - grid[0]))
+
+
+@lru_cache(maxsize=256)
+def maximum_mean(pool_size: int) -> float:
+    """mu_q = E max_j g_j; exactly 0 for q = 1."""
+    return 0.0 if pool_size == 1 else maximum_moment(pool_size, 1)
+
+
+def bivariate_normal_cdf(h: np.ndarray, k: np.ndarray, rho: float) -> np.ndarray:
+    """P[g <= h, g' <= k] for correlation rho, by Owen's T function; h and k must not be 0."""
+    root = np.sqrt(1.0 - rho * rho)
+    first = owens_t(h, (k - rho * h) / (h * root))
+    second = owens_t(k, (h - rho * k) / (k * root))
+    return 0.5 * (ndtr(h) + ndtr(k)) - first - second - np.where(h * k < 0, 0.5, 0.0)
+
+
+def collision_by_quadrature(theta: float, pool_size: int) -> float:
+    """kappa_q at one angle, by a trapezoid rule over g and t, g' = rho g + sin(theta) t."""
+    if pool_size == 1 or theta <= 0.0:
+        return 1.0
+    if theta >= np.pi:
+        return 0.0
+    rho, root = np.cos(theta), np.sin(theta)
+    g = GRID[:, None]
+    other = rho * g + root * GRID[None, :]
+    other = np.where(np.abs(other) < 1e-12, 1e-12, other)
+    both = np.clip(bivariate_normal_cdf(g, other, rho), 0.0, 1.0)
+    return float(pool_size * WEIGHTS @ both ** (pool_size - 1) @ WEIGHTS)
+
+
+@lru_cache(maxsize=64)
+def _interpolants(pool_size: int) -> tuple[Chebyshev, Chebyshev]:
+    """kappa_q as a polynomial of theta, and the antiderivative of kappa_q(cos theta) sin theta."""
+    domain = (0.0, np.pi)
+    kappa = Chebyshev.interpolate(
+        np.vectorize(lambda theta: collision_by_quadrature(theta, pool_size)), NODES - 1, domain
+    )
+    sine = Chebyshev.interpolate(np.sin, 24, domain)
+    return kappa, (kappa * sine).integ()
+
+
+def collision_probability(rho: np.ndarray | float, pool_size: int) -> np.ndarray:
+    """kappa_q(rho), elementwise, to about 1e-10."""
+    require_integer("pool_size", pool_size)
+    theta = np.arccos(np.clip(rho, -1.0, 1.0))
+    if pool_size == 1:
+        return np.ones_like(theta)
+    if pool_size == 2:
+        return 1.0 - theta / np.pi
+    return np.clip(_interpolants(pool_size)[0](theta), 0.0, 1.0)
+
+
+def collision_integral(rho: np.ndarray | float, pool_size: int) -> np.ndarray:
+    """integral_0^rho kappa_q(t) dt, elementwise."""
+    require_integer("pool_size", pool_size)
+    rho = np.clip(rho, -1.0, 1.0)
+    if pool_size == 1:
+        return np.asarray(rho, dtype=np.float64)
+    theta = np.arccos(rho)
+    if pool_size == 2:  # rho - (rho arccos rho - sqrt(1 - rho^2) + 1)/pi
+        return rho - (rho * theta - np.sin(theta) + 1.0) / np.pi
+    antiderivative = _interpolants(pool_size)[1]
+    return antiderivative(0.5 * np.pi) - antiderivative(theta)
+
+
+@dataclass(frozen=True)
+class Maxout(Kernel):
+    """|x||z| (mu_q^2 + integral_0^rho kappa_q): the kernel of h = max_j <w_j, x>; centred, without mu_q^2."""
+
+    pool_size: int = 4
+    center: bool = True
+
+    def __post_init__(self) -> None:
+        require_integer("pool_size", self.pool_size)
+
+    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        rho, norms = cosines(X, Z)
+        constant = 0.0 if self.center else maximum_mean(self.pool_size) ** 2
+        return norms * (constant + collision_integral(rho, self.pool_size))
+
+
+@dataclass(frozen=True)
+class Gated(Kernel):
+    """<x, z> kappa_q(x, z): the kernel the maxout paper wanted, that of gates on an independent projection."""
+
+    pool_size: int = 4
+
+    def __post_init__(self) -> None:
+        require_integer("pool_size", self.pool_size)
+
+    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        rho, norms = cosines(X, Z)
+        return rho * norms * collision_probability(rho, self.pool_size)

@@ -1,0 +1,166 @@
+"""Kernels of x - z, each with the law of its frequencies (Bochner: k(x - z) = E cos(w'(x - z)))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import gammaln, hyp0f1, jv, kve
+
+from .. import portable
+from ..streams import Stream, uniform_from_bits
+from ..validation import require_integer, require_positive
+from .base import NormalMixture, Product, Radial
+
+
+@dataclass(frozen=True)
+class Gaussian(NormalMixture):
+    """exp(-|x - z|^2 / (2 s^2)); w ~ N(0, I/s^2)."""
+
+    def profile(self, distance: np.ndarray) -> np.ndarray:
+        return np.exp(-0.5 * distance**2)
+
+
+@dataclass(frozen=True)
+class Matern(NormalMixture):
+    """2^(1-nu)/Gamma(nu) (sqrt(2 nu) r)^nu K_nu(sqrt(2 nu) r), r = |x - z|/s; w is multivariate t, 2 nu degrees.
+
+    w = g sqrt(nu / Gamma(nu)) / s: one common denominator for all coordinates. (Student t per coordinate, a common
+    mistake, belongs to a product of one-dimensional Matern kernels.)
+    """
+
+    nu: float = 1.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_positive("nu", self.nu)
+
+    def profile(self, distance: np.ndarray) -> np.ndarray:
+        r = np.sqrt(2.0 * self.nu) * np.asarray(distance)
+        positive = np.where(r > 0, r, 1.0)
+        constant = (1.0 - self.nu) * np.log(2.0) - gammaln(self.nu)
+        value = np.exp(constant + self.nu * np.log(positive) + log_bessel_k(self.nu, positive))
+        # Where the Bessel function is beyond the largest float, so near 0, the kernel is 1.
+        return np.where((r > 0) & np.isfinite(value), value, 1.0)
+
+    def mixing(self, stream_seed: int, start: int, stop: int) -> np.ndarray:
+        return np.sqrt(self.nu / Stream(stream_seed, "mixing").gamma(self.nu, start, stop)[:, 0])
+
+
+@dataclass(frozen=True)
+class Laplacian(Product):
+    """exp(-|x - z|_1 / s); each coordinate of w is Cauchy with scale 1/s."""
+
+    @property
+    def metric(self) -> Literal["euclidean", "cityblock"]:
+        return "cityblock"
+
+    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        return np.exp(-cdist(X, Z, "cityblock") / self.scale)
+
+    def quantile(self, p: np.ndarray) -> np.ndarray:
+        return portable.cauchy_quantile(p)
+
+
+@dataclass(frozen=True)
+class Cauchy(Product):
+    """prod_k 1 / (1 + ((x_k - z_k)/s)^2); each coordinate of w has the Laplace law, density s exp(-s|w|)/2."""
+
+    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(X), len(Z)))
+        for x, z in zip(X.T, Z.T, strict=True):
+            total += np.log1p(((x[:, None] - z[None, :]) / self.scale) ** 2)
+        return np.exp(-total)
+
+    def quantile(self, p: np.ndarray) -> np.ndarray:
+        return portable.laplace_quantile(p)
+
+
+def debye_series(t: np.ndarray, v: float) -> np.ndarray:
+    """1 + u_1(t)/v + u_2(t)/v^2 + u_3(t)/v^3 (Abramowitz and Stegun 9.3.9): Bessel functions of large order v."""
+    t2 = t * t
+    series = 1.0 + t * (3.0 - 5.0 * t2) / (24.0 * v)
+    series += t2 * (81.0 + t2 * (-462.0 + 385.0 * t2)) / (1152.0 * v**2)
+    series += t * t2 * (30375.0 + t2 * (-369603.0 + t2 * (765765.0 - 425425.0 * t2))) / (414720.0 * v**3)
+    return series
+
+
+def log_bessel_k(v: float, r: np.ndarray) -> np.ndarray:
+    """log K_v(r), by Debye's expansion in logarithms where the order is large (9.7.8)."""
+    if v <= 50.0:
+        with np.errstate(divide="ignore"):
+            return np.log(kve(v, r)) - r
+    root = np.sqrt(1.0 + (r / v) ** 2)
+    exponent = root + np.log(r / v / (1.0 + root))
+    return 0.5 * np.log(0.5 * np.pi / v) - v * exponent - 0.5 * np.log(root) + np.log(debye_series(1.0 / root, -v))
+
+
+def ball_characteristic(r: np.ndarray, n: int) -> np.ndarray:
+    """Gamma(v + 1) (2/r)^v J_v(r), v = n/2: the characteristic function of the unit ball of R^n.
+
+    It is 0F1(; v + 1; -r^2/4), which scipy has for moderate n. For large n, J_v underflows while the product does
+    not, so Debye's expansion of J_v (Abramowitz and Stegun 9.3.7) is added up in logarithms.
+    """
+    v = 0.5 * n
+    if n <= 200:
+        return hyp0f1(v + 1.0, -0.25 * r**2)
+    near = np.clip(r, 1e-9 * v, 0.9 * v)
+    alpha = np.arccosh(v / near)
+    tanh = np.tanh(alpha)
+    logarithm = gammaln(v + 1.0) + v * np.log(2.0 / near) + v * (tanh - alpha)
+    value = np.exp(logarithm - 0.5 * np.log(2.0 * np.pi * v * tanh)) * debye_series(1.0 / tanh, v)
+    far = np.maximum(r, 0.9 * v)
+    with np.errstate(divide="ignore"):
+        bessel = jv(v, far)
+        beyond = np.sign(bessel) * np.exp(gammaln(v + 1.0) + v * np.log(2.0 / far) + np.log(np.abs(bessel)))
+    return np.where(r < 0.9 * v, value, beyond)
+
+
+@dataclass(frozen=True)
+class BallMatern(Radial):
+    """RBF-Matern of McKernel: w is the sum of t points uniform in the unit ball of R^n, over s.
+
+    k = [Gamma(n/2 + 1) (2/r)^(n/2) J_(n/2)(r)]^t with r = |x - z|/s. The kernel depends on `dimension` n, which in
+    Fastfood is the padded one, the next power of two.
+    """
+
+    degree: int = 40
+    dimension: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_integer("degree", self.degree)
+        if self.dimension is not None:
+            require_integer("dimension", self.dimension)
+
+    def in_dimension(self, dimension: int) -> BallMatern:
+        return replace(self, dimension=dimension) if self.dimension is None else self
+
+    def profile(self, distance: np.ndarray) -> np.ndarray:
+        if self.dimension is None:
+            raise ValueError("BallMatern depends on the dimension of the frequencies: give it as `dimension`.")
+        return ball_characteristic(distance, self.dimension) ** self.degree
+
+    def radii(self, stream_seed: int, start: int, stop: int, dimension: int) -> np.ndarray:
+        """Add one point after another; only the angle to the sum so far matters, so n draws per point become three.
+
+        |a + b|^2 = |a|^2 + |b|^2 + 2 |a||b| c, with |b| = U^(1/n) and c one coordinate of a uniform direction.
+        """
+        if dimension != self.dimension:
+            raise ValueError(f"this kernel is that of dimension {self.dimension}, but frequencies have {dimension}.")
+        n, t = dimension, self.degree
+        lengths = portable.exp(portable.log(Stream(stream_seed, "lengths").uniform(start, stop, t)) / n)
+        if n == 1:
+            cosine = Stream(stream_seed, "angles").sign(start, stop, t).astype(np.float64)
+        else:
+            g = portable.normal_quantile(uniform_from_bits(Stream(stream_seed, "angles").bits(start, stop, t)))
+            others = 2.0 * Stream(stream_seed, "other coordinates").gamma(0.5 * (n - 1), start, stop, t)
+            cosine = g / np.sqrt(g * g + others)
+        square = np.zeros(stop - start)
+        for k in range(t):
+            b = lengths[:, k]
+            square = square + b * b + 2.0 * np.sqrt(square) * b * cosine[:, k]
+            square = np.maximum(square, 0.0)  # rounding, where a and b nearly cancel
+        return np.sqrt(square)

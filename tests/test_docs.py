@@ -1,0 +1,70 @@
+"""What the documents say is true: docstring examples, README's code, the command line, names of files."""
+
+import doctest
+import importlib
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bochner
+
+ROOT = Path(__file__).parents[1]
+MODULES = [
+    m.name for m in pkgutil.walk_packages(bochner.__path__, "bochner.") if not m.name.endswith(("_native", "cli"))
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_every_public_name_has_a_docstring_with_an_example():
+    for name in bochner.__all__:
+        thing = getattr(bochner, name)
+        assert thing.__doc__, name
+        if isinstance(thing, type):
+            assert ">>>" in thing.__doc__, name
+
+
+def test_readme_code_runs():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
+def test_demo_prints_a_table_and_json():
+    command = [sys.executable, "-c", "from bochner.cli import main; main()", "demo", "--components", "200"]
+    table = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "exact RBF SVM" in table
+    assert "RandomFourier" in table
+    rows = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    errors = {row["model"]: row["error"] for row in rows}
+    assert errors["RandomFourier"] < errors["plain ridge"]
+    assert all(row["seconds"] > 0 for row in rows)
+
+
+def test_bad_command_ends_with_a_sentence():
+    command = [sys.executable, "-c", "from bochner.cli import main; main()", "demo", "--components", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "n_components must be an integer of at least 1" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_local_links_lead_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            if "://" not in link:
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_version_is_the_same_everywhere():
+    assert f'version = "{bochner.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"## {bochner.__version__}" in (ROOT / "CHANGELOG.md").read_text()

@@ -1,0 +1,201 @@
+"""Every op on every backend and instruction set against its definition in ops/reference.py."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from bochner import ops
+from bochner.ops import native, reference
+
+FLOATS = (np.float32, np.float64)
+
+
+def expansions(rng, count, size):
+    signs = rng.choice([-1, 1], (count, size)).astype(np.int8)
+    permutation = np.array([rng.permutation(size) for _ in range(count)], dtype=np.int32)
+    return signs, permutation
+
+
+def fastfood_arguments(rng, dtype, d, size):
+    normals = rng.standard_normal((2, 3, size)).astype(dtype)
+    return (rng.standard_normal((4, d)).astype(dtype), *expansions(rng, 3, size), normals[0], normals[1])
+
+
+def codes(rng, shape, dtype=np.int8):
+    low, high = (0, 256) if dtype == np.uint8 else (-127, 128)
+    return rng.integers(low, high, shape).astype(dtype)
+
+
+def integers(rng, shape, bits, dtype):
+    """Random integers of so many bits, signed if the dtype is."""
+    low = -(1 << (bits - 1)) if np.dtype(dtype).kind == "i" else 0
+    return rng.integers(low, low + (1 << bits), shape).astype(dtype)
+
+
+NUMBERS = (*FLOATS, np.int32)
+CODES = (np.int8, np.uint8)
+POOLS = (1, 2, 3, 4, 8, 16, 24)
+SIZES = ((1, 1), (3, 4), (100, 128), (128, 128))
+
+
+def stump_arguments(rng, dtype, m, height):
+    x, thresholds = rng.integers(-2, 3, (7, 5)).astype(dtype), rng.integers(-2, 3, m).astype(dtype)
+    return x, rng.integers(0, 5, m).astype(np.int32), thresholds, height
+
+
+def bin_arguments(rng, dtype):
+    x, shift, pitch = rng.standard_normal((9, 3)).astype(dtype), rng.uniform(size=(4, 3)), rng.gamma(2, size=(4, 3))
+    return x, shift, pitch, integers(rng, (4, 4), 63, np.uint64), 17
+
+
+def wave_arguments(rng, alone, bits, amplitude):
+    table = reference.cosine_table(bits, amplitude)
+    return integers(rng, (5, 6), 32, np.uint32), integers(rng, alone, 32, np.uint32), table
+
+
+# op -> arguments to try; a new op must have an entry here.
+EXAMPLES = {
+    "fwht": lambda r: (
+        [(integers(r, (3, 1 << k), 9, t),) for k in (0, 1, 2, 5, 6, 7, 9, 12, 13, 16) for t in (np.int32,)]
+        + [(r.standard_normal((3, 1 << k)).astype(t),) for k in (0, 1, 2, 5, 6, 7, 9, 12, 13, 16) for t in FLOATS]
+    ),
+    "fastfood": lambda r: [fastfood_arguments(r, t, d, n) for t in FLOATS for d, n in SIZES],
+    "maxout": lambda r: [(r.integers(-50, 50, (5, 24 * q)).astype(t), q) for q in POOLS for t in NUMBERS],
+    "winners": lambda r: [(r.integers(-5, 5, (5, 24 * q)).astype(t), q) for q in POOLS for t in NUMBERS],
+    "stumps": lambda r: [stump_arguments(r, t, m, h) for t in FLOATS for m in (1, 33) for h in (t(0.25), np.int8(1))],
+    "waves": lambda r: [
+        (r.standard_normal((4, 6)).astype(t), r.uniform(0, 6, k).astype(t), t(0.5)) for t in FLOATS for k in (0, 1, 6)
+    ],
+    "bins": lambda r: [bin_arguments(r, t) for t in FLOATS],
+    "project": lambda r: [(codes(r, (6, d), t), codes(r, (5, d))) for d in (1, 255, 256, 257, 1000) for t in CODES],
+    "project_phase": lambda r: [
+        (codes(r, (6, d), t), integers(r, (5, d), 32, np.uint32)) for d in (1, 300) for t in CODES
+    ],
+    "phase": lambda r: [(integers(r, (4, 7), 32, np.int32), integers(r, 7, 32, np.uint32))],
+    "waves_integer": lambda r: [wave_arguments(r, k, *table) for k in (0, 1, 6) for table in ((10, 127), (14, 8191))],
+    "fastfood_integer": lambda r: [
+        (codes(r, (4, d), t), *expansions(r, 3, n), codes(r, (3, n)), shift)
+        for d, n in SIZES
+        for t in CODES
+        for shift in (0, 3)
+    ],
+    "calibrate": lambda r: [(integers(r, (4, 6), 31, np.int32), integers(r, 6, 20, np.int64), 24)],
+    "rescale": lambda r: [(integers(r, (4, 6), 21, np.int32), 77, 12, top) for top in (127, 8191)],
+    "lookup": lambda r: [
+        (integers(r, (4, 6), 21, np.int32), 3, 9, integers(r, 6, 11, np.int64), np.arange(-8, 8, dtype=np.int8))
+    ],
+}
+
+
+def test_every_op_has_examples():
+    assert set(EXAMPLES) == set(ops.NAMES) == {name for name, backend in ops.TABLE if backend == "reference"}
+
+
+@pytest.fixture
+def chosen_set(request):
+    before = native.instruction_set()
+    native.use_instruction_set(request.param)
+    yield request.param
+    native.use_instruction_set(before)
+
+
+@pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")
+@pytest.mark.parametrize("chosen_set", native.instruction_sets(), indirect=True)
+@pytest.mark.parametrize("name", sorted(native.FUNCTIONS))
+def test_native_equals_reference_bit_for_bit(name, chosen_set):
+    for arguments in EXAMPLES[name](np.random.default_rng(0)):
+        expected = getattr(reference, name)(*arguments)
+        result = native.FUNCTIONS[name](*arguments)
+        assert result.dtype == expected.dtype
+        assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("name", ops.NAMES)
+def test_rows_are_independent_and_inputs_are_left_alone(name):
+    """One row at a time gives the same as all at once; strided and read-only rows work."""
+    for first, *others in EXAMPLES[name](np.random.default_rng(1)):
+        kept = first.copy()
+        whole = getattr(ops, name)(first, *others)
+        rows = np.concatenate([getattr(ops, name)(first[i : i + 1], *others) for i in range(len(first))])
+        if name in ("waves",):  # numpy's cos may round differently in a vector's tail
+            np.testing.assert_allclose(rows, whole, rtol=1e-6)
+        else:
+            assert np.array_equal(rows, whole)
+        assert np.array_equal(first, kept)
+        if name != "phase":  # takes the bits of a contiguous array
+            wide = np.repeat(np.repeat(first, 2, axis=0), 2, axis=1)[::2, ::2]
+            wide.flags.writeable = False
+            assert np.array_equal(getattr(ops, name)(wide, *others), whole)
+
+
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(1, 3), st.sampled_from([1, 2, 4, 8, 16, 64, 256])),
+        elements=st.floats(-1e6, 1e6),
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_fwht_is_the_hadamard_matrix(x):
+    size = x.shape[1]
+    bits = np.arange(size)
+    parity = np.array([[bin(i & j).count("1") % 2 for j in bits] for i in bits])
+    np.testing.assert_allclose(ops.fwht(x), x @ (1.0 - 2.0 * parity), rtol=1e-9, atol=1e-9 * (1 + np.abs(x).sum()))
+
+
+@pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")
+def test_native_writes_every_number_and_refuses_bad_shapes():
+    rng = np.random.default_rng(0)
+    x, signs, permutation, gaussian, calibration = fastfood_arguments(rng, np.float64, 3, 8)
+    out = np.full((4, 24), np.nan)
+    native._native.fastfood(x, signs, permutation, gaussian, calibration, out)
+    assert np.array_equal(out, reference.fastfood(x, signs, permutation, gaussian, calibration))
+    out = np.full((4, 5), np.nan)
+    native._native.maxout(rng.standard_normal((4, 10)), 2, out)
+    assert np.isfinite(out).all()
+    with pytest.raises(ValueError, match="power of two"):
+        native._native.fwht(np.zeros((1, 3)))
+    with pytest.raises(ValueError, match="pools of pool_size"):
+        native._native.maxout(np.zeros((1, 5)), 2, np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="not a permutation"):
+        native._native.fastfood(x, signs, permutation + 8, gaussian, calibration, np.zeros((4, 24)))
+    with pytest.raises(ValueError, match="out of range"):
+        native._native.stumps(x, np.array([3], dtype=np.int32), np.zeros(1), 1.0, np.zeros((4, 1)))
+
+
+def test_integer_projection_is_exact_at_the_extremes():
+    x, W = np.full((1, 5000), 255, np.uint8), np.full((1, 5000), -127, np.int8)
+    assert ops.project(x, W)[0, 0] == -255 * 127 * 5000
+
+
+def test_cosine_tables():
+    for bits, amplitude in ((10, 127), (14, 8191)):
+        table = ops.cosine_table(bits, amplitude)
+        exact = amplitude * np.cos(2 * np.pi * np.arange(1 << bits) / (1 << bits))
+        assert np.abs(table - exact).max() <= 0.5 + 1e-9
+        assert table.max() == amplitude
+        assert table.min() == -amplitude
+
+
+def test_choice_of_backend():
+    with ops.backend_context("reference"):
+        assert set(ops.describe()["ops"].values()) == {"reference"}
+    with pytest.raises(ValueError, match="is not one of"):
+        ops.use_backends("cuda3")
+
+
+def test_package_works_when_the_extension_is_absent():
+    """As on a machine without a C++ compiler: the import of _native fails, and all goes on with numpy."""
+    code = (
+        "import sys; sys.modules['bochner.ops._native'] = None\n"
+        "import numpy as np, bochner\n"
+        "from bochner import ops\n"
+        "assert set(ops.describe()['ops'].values()) == {'reference'}, ops.describe()\n"
+        "assert bochner.Fastfood(64).fit_transform(np.eye(5)).shape == (5, 64)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

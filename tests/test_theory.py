@@ -1,0 +1,118 @@
+"""Bounds hold where they can be checked, counts of features suffice, and measured errors behave."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from bochner import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps, theory
+from cases import CASES, dense
+
+X = np.random.default_rng(0).standard_normal((20, 4))
+X /= np.linalg.norm(X, axis=1, keepdims=True)  # the unbounded bases promise for |x| <= 1
+
+
+def test_kitchen_sinks_bound_by_hand():
+    bound = theory.kitchen_sinks_bound(10_000, 400, max_coefficient=2.0, lipschitz=3.0, loss_at_zero=1.0, delta=0.1)
+    root = np.sqrt(2 * np.log(10))
+    assert bound.estimation == pytest.approx((24 + 2 + 6 * root) / 100)
+    assert bound.approximation == pytest.approx(6 * (1 + root) / 20)
+    assert bound.total == pytest.approx(2 * bound.estimation + bound.approximation)
+
+
+def test_l2_bound_holds_for_a_function_of_the_class():
+    """Averages of beta cos(w'x + b) with |beta| <= 1: the bound fails in at most delta of the runs."""
+    grid, m, delta = np.linspace(-2, 2, 60), 30, 0.2
+    rng = np.random.default_rng(0)
+
+    def average(count):
+        w, b = rng.standard_normal(count), rng.uniform(-np.pi, np.pi, count)
+        return np.sign(np.cos(b)) @ np.cos(np.outer(w, grid) + b[:, None]) / count
+
+    target = average(400_000)
+    failures = sum(
+        np.sqrt(np.mean((average(m) - target) ** 2)) >= theory.l2_approximation(m, delta=delta) for _ in range(300)
+    )
+    assert failures <= 300 * delta
+
+
+def test_bounds_shrink_with_m():
+    small, large = (
+        theory.uniform_approximation(m, lipschitz=1.0, radius=2.0, weight_moment=3.0) for m in (100, 10_000)
+    )
+    assert small == pytest.approx(10 * large)
+    rate = theory.maxout_rate(1000, 5000, pool_size=4, intrinsic_dimension=5.0, dimension=100)
+    assert rate["estimation"] == pytest.approx(np.sqrt(1.5513 / 1000), rel=1e-4)
+    assert (
+        rate["approximation"]
+        < theory.maxout_rate(1000, 500, pool_size=4, intrinsic_dimension=5.0, dimension=100)["approximation"]
+    )
+
+
+PROMISES = [
+    RandomFourier(bandwidth=1.0), RandomFourier(bandwidth=1.0, pairs=False), RandomFourier(bandwidth=1.0, sampling="orthogonal"),
+    Fastfood(bandwidth=1.0), RandomMaxout(), RandomMaxout(structured=True, center=False), GatedLinear(), RandomStumps(radius=1.0),
+    RandomRidge(activation="relu"), RandomRidge(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("basis", PROMISES, ids=lambda b: repr(b)[:50])
+def test_as_many_features_as_promised_are_enough(basis):
+    """For each pair, the error exceeds the asked one in at most delta of the seeds (and z-score slack of none)."""
+    error, delta, seeds = 0.6, 0.2, 60
+    fitted = clone(basis).fit(X)
+    m = theory.features_needed(fitted, error, delta)
+    exact = fitted.kernel(X)
+    misses = np.zeros_like(exact)
+    for seed in range(seeds):
+        Z = dense(clone(basis).set_params(n_components=m, random_state=seed).fit_transform(X))
+        misses += np.abs(Z @ Z.T - exact) > error
+    assert misses.max() / seeds <= delta
+
+
+def test_features_needed_grows_as_it_should():
+    basis = RandomFourier().fit(X)
+    assert theory.features_needed(basis, 0.01) == pytest.approx(100 * theory.features_needed(basis, 0.1), rel=1e-3)
+    assert theory.features_needed(RandomBins().fit(X), 0.1) == np.ceil(2 * np.log(40) / 0.01)
+    for refused in (RandomFourier(sampling="qmc"), RandomMaxout(shared_projections=9), RandomRidge(activation=np.sin)):
+        with pytest.raises(ValueError, match="bound"):
+            theory.features_needed(refused.fit(X), 0.1)
+
+
+@pytest.mark.parametrize("name", ["fourier", "bins", "maxout"])
+def test_kernel_error_is_covered_and_falls(name):
+    few = theory.kernel_error(clone(CASES[name]), X, repeats=10)
+    if name == "bins":
+        many = theory.kernel_error(clone(CASES[name]).set_params(n_grids=700, n_components=60_000), X, repeats=10)
+    else:
+        many = theory.kernel_error(clone(CASES[name]).set_params(n_components=10_000), X, repeats=10)
+    assert few.rms == pytest.approx(10 * many.rms, rel=0.35)
+    assert few.rms_interval[0] < few.rms < few.rms_interval[1]
+    assert few.rms < few.largest
+    assert few.pairs == 400
+
+
+def test_kernel_error_interval_covers():
+    """The interval of a 10-seed run covers the mean of a 200-seed run about 95 times in 100."""
+    basis = RandomFourier(50, bandwidth=1.0)
+    from bochner.theory import kernel_error
+
+    long = kernel_error(basis, X, repeats=200).rms
+    short = kernel_error(basis, X, repeats=10)
+    width = short.rms_interval[1] - short.rms_interval[0]
+    assert abs(short.rms - long) < 1.5 * width
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 5])
+def test_intrinsic_dimension(dimension):
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1, 1, (3000, dimension)) @ np.linalg.qr(rng.standard_normal((20, dimension)))[0].T
+    assert theory.intrinsic_dimension(rows) == pytest.approx(dimension, rel=0.2)
+    with pytest.raises(ValueError, match="at least 4 different rows"):
+        theory.intrinsic_dimension(np.ones((10, 2)))
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="delta must be between 0 and 1"):
+        theory.l2_approximation(10, delta=1.5)
+    with pytest.raises(ValueError, match="error must be a positive"):
+        theory.features_needed(RandomFourier().fit(X), 0.0)

@@ -1,0 +1,45 @@
+"""Torch tensors in, torch tensors out, with the bits of numpy; and nobody pays for torch who does not use it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from cases import CASES
+
+
+def test_nothing_imports_torch():
+    code = "import sys, numpy as np, bochner; bochner.RandomFourier().fit_transform(np.eye(3)); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ("bins", "gated sparse")])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tensors_have_the_bits_of_arrays(name, dtype):
+    torch = pytest.importorskip("torch")
+    X = np.random.default_rng(0).standard_normal((9, 5)).astype(dtype)
+    tensor = torch.from_numpy(X.copy())
+    basis = clone(CASES[name]).set_params(random_state=0)
+    features = basis.fit(tensor).transform(tensor)
+    assert isinstance(features, torch.Tensor)
+    assert str(features.dtype) == f"torch.{dtype}"
+    assert np.array_equal(features.numpy(), clone(basis).fit(X).transform(X))
+    assert np.array_equal(tensor.numpy(), X)
+
+
+@pytest.mark.torch
+def test_integer_features_of_a_tensor():
+    torch = pytest.importorskip("torch")
+    X = torch.arange(40, dtype=torch.uint8).reshape(8, 5)
+    features = clone(CASES["fourier"]).set_params(precision="int8", random_state=0).fit_transform(X)
+    assert features.dtype == torch.int8
+
+
+@pytest.mark.torch
+def test_a_tensor_with_a_gradient_is_read():
+    torch = pytest.importorskip("torch")
+    X = torch.ones(3, 2, requires_grad=True)
+    assert CASES["fourier"].fit(X).transform(X).requires_grad is False
