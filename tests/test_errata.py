@@ -102,7 +102,7 @@ def test_equation_12_needs_more_than_a_symmetric_phase():
 
 
 def test_theorem_3_2_lost_a_two():
-    """McDiarmid with differences 2 |f|/K fails with probability delta at sqrt(2 log(1/delta)), sqrt(delta) as printed."""
+    """McDiarmid with differences 2 |f|/K fails with probability delta at the right root, sqrt(delta) as printed."""
     norm, K, delta = 1.7, 250, 0.01
 
     def failure(epsilon):

@@ -49,10 +49,17 @@ def test_bounds_shrink_with_m():
 
 
 PROMISES = [
-    RandomFourier(bandwidth=1.0), RandomFourier(bandwidth=1.0, pairs=False), RandomFourier(bandwidth=1.0, sampling="orthogonal"),
-    Fastfood(bandwidth=1.0), RandomMaxout(), RandomMaxout(structured=True, center=False), GatedLinear(), RandomStumps(radius=1.0),
-    RandomRidge(activation="relu"), RandomRidge(),
-]  # fmt: skip
+    RandomFourier(bandwidth=1.0),
+    RandomFourier(bandwidth=1.0, pairs=False),
+    RandomFourier(bandwidth=1.0, sampling="orthogonal"),
+    Fastfood(bandwidth=1.0),
+    RandomMaxout(),
+    RandomMaxout(structured=True, center=False),
+    GatedLinear(),
+    RandomStumps(radius=1.0),
+    RandomRidge(activation="relu"),
+    RandomRidge(),
+]
 
 
 @pytest.mark.parametrize("basis", PROMISES, ids=lambda b: repr(b)[:50])
