@@ -33,7 +33,7 @@ test-reference: $(INSTALLED)   ## the whole suite on numpy alone, as if the exte
 	BOCHNER_BACKEND=reference $(BIN)/pytest -n 2 -m "not slow and not torch"
 
 test-slow: $(INSTALLED)   ## the checks that take minutes
-	$(BIN)/pytest -n 2 -m "slow and not torch"
+	$(BIN)/pytest -n 0 -m "slow and not torch"
 
 test-torch: $(INSTALLED)   ## with torch, which is heavy and optional
 	$(BIN)/python -m pip install --quiet torch==2.13.0

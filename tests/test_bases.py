@@ -256,3 +256,104 @@ def test_a_toy_basis_is_one_file_and_one_registry_line(monkeypatch):
     monkeypatch.setitem(REGISTRY, "steps", RandomSteps)
     contracts.check_all(REGISTRY["steps"](100))
     contracts.check_partition(RandomSteps(100, precision="int8"), exact=True)
+
+
+# ---- what a hostile reader found, and must stay mended ----
+
+
+def test_kernels_of_equal_names_are_different_kernels():
+    def made(c):
+        class Mine(kernels.Radial):
+            def profile(self, r):
+                return np.exp(-0.5 * (c * r) ** 2)
+
+            def radii(self, seed, start, stop, d):
+                return c * kernels.Gaussian().radii(seed, start, stop, d)
+
+        return RandomFourier(400, kernel=Mine(1.0), random_state=0).fit(contracts.rows())
+
+    one, three = made(1.0), made(3.0)
+    assert one.identity() != three.identity()
+    assert not np.array_equal(one.transform(contracts.rows()), three.transform(contracts.rows()))
+
+
+@pytest.mark.parametrize("size", [1e30, 1e-30])
+def test_centring_neither_overflows_nor_underflows(size):
+    X = contracts.rows()
+    expected = RandomMaxout(50, random_state=0).fit_transform(X)
+    scaled = RandomMaxout(50, random_state=0).fit_transform((size * X).astype(np.float32))
+    np.testing.assert_allclose(scaled / np.float32(size), expected, rtol=1e-3, atol=1e-5)
+
+
+def test_small_numpy_integers_are_integers():
+    X = contracts.rows()
+    for basis in (
+        RandomFourier(np.uint8(200)),
+        RandomMaxout(np.int16(400), pool_size=np.uint8(4)),
+        GatedLinear(np.uint64(8)),
+    ):
+        assert basis.fit_transform(X).shape == (23, int(basis.n_components))
+    assert RandomBins(np.uint16(40), n_grids=np.int8(9)).fit_transform(X).shape == (23, 40)
+
+
+def test_refitting_leaves_nothing_of_the_first_fit():
+    X = contracts.rows()
+    basis = RandomMaxout(20, precision="int8", random_state=0).fit(X)
+    assert basis.set_params(precision=None).fit(X).identity() == RandomMaxout(20, random_state=0).fit(X).identity()
+
+
+def test_wide_sparse_rows_are_not_made_dense_in_fit():
+    import tracemalloc
+
+    X = scipy.sparse.random(300, 200_000, density=1e-4, format="csr", random_state=0)
+    tracemalloc.start()
+    RandomFourier(8, random_state=0).fit(X)
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
+
+
+def test_forks_do_not_inherit_a_held_lock():
+    import os
+
+    from bochner.bases.base import WEIGHTS
+
+    X = contracts.rows()
+    basis = RandomFourier(20, random_state=0).fit(X)
+    with WEIGHTS._lock:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if basis.transform(X).shape == (23, 20) else 1)
+    import signal
+
+    signal.alarm(20)
+    assert os.waitpid(child, 0)[1] == 0
+    signal.alarm(0)
+
+
+def test_odd_randomness_and_parameters_are_accepted():
+    X = contracts.rows()
+    assert RandomFourier(random_state=np.random.default_rng(0)).fit(X).seed_ == RandomFourier(
+        random_state=np.random.default_rng(0)
+    ).fit(X).seed_  # fmt: skip
+
+    class Unhashable:
+        __hash__ = None
+
+        def __call__(self, t):
+            return np.abs(t)
+
+    assert bochner.RandomRidge(5, activation=Unhashable()).fit_transform(X).shape == (23, 5)
+
+
+@pytest.mark.parametrize("name", INTEGER_CASES)
+def test_huge_numbers_with_integer_precision(name):
+    X = 1e30 * contracts.rows()
+    basis = clone(CASES[name]).set_params(precision="int8", random_state=0)
+    assert basis.fit_transform(X).shape == (23, basis.n_components)
+
+
+def test_tiny_matern_smoothness_is_finite():
+    X = contracts.rows()
+    for dtype in (np.float32, np.float64):
+        features = RandomFourier(20_000, kernel="matern", nu=0.01, random_state=0).fit_transform(X.astype(dtype))
+        assert np.isfinite(features).all()

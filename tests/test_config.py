@@ -45,6 +45,34 @@ def test_a_new_thread_starts_from_the_main_settings_and_keeps_its_own():
     assert seen == [3 * 10**9, 7 * 10**9]
 
 
+def test_a_bad_setting_changes_nothing():
+    before = bochner.get_config()
+    with pytest.raises(ValueError), bochner.config_context(memory="1GB", block_rows=-1):
+        pass
+    assert bochner.get_config() == before
+
+
+def test_a_context_in_a_thread_leaves_the_main_settings_alone():
+    entered, leave = threading.Event(), threading.Event()
+
+    def work():
+        with bochner.config_context(memory="1GB"):
+            entered.set()
+            leave.wait()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    entered.wait()
+    with bochner.config_context(memory="2GB"):
+        leave.set()
+        thread.join()
+        seen = []
+        other = threading.Thread(target=lambda: seen.append(memory_budget()))
+        other.start()
+        other.join()
+        assert seen == [2 * 10**9]
+
+
 def test_bad_block_rows():
     with pytest.raises(ValueError, match="block_rows must be 'auto' or a positive integer"):
         bochner.set_config(block_rows=0)

@@ -54,7 +54,7 @@ def test_bad_command_ends_with_a_sentence():
     command = [sys.executable, "-c", "from bochner.cli import main; main()", "demo", "--components", "0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert "n_components must be an integer of at least 1" in done.stderr
+    assert "components must be an integer of at least 4" in done.stderr
     assert "Traceback" not in done.stderr
 
 

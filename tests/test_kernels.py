@@ -28,6 +28,7 @@ def test_matern_is_finite_at_extremes():
         assert np.isfinite(value).all()
         np.testing.assert_allclose(value[:2], 1.0, rtol=1e-10)
         assert (np.diff(value) <= 1e-10).all()
+        assert kernels.Matern(nu=nu)([[0.0]], [[1e9], [1e30]]).tolist() == [[0.0, 0.0]]
     # Matern tends to the Gaussian as nu grows.
     np.testing.assert_allclose(kernels.Matern(nu=500.0)(X), kernels.Gaussian()(X), atol=2e-3)
 
@@ -174,3 +175,17 @@ def test_bad_arguments_get_a_sentence():
         kernels.Gaussian()(X, X[:, :2])
     with pytest.raises(ValueError, match="order must be 0, 1 or 2"):
         kernels.ArcCosine(3)
+
+
+def test_ridge_series_and_quadrature_agree():
+    """At |rho| just below and above the switch, for flat and steep activations; and large |x| is no burden."""
+    from bochner.kernels.ridge import _expectation, _hermite_series
+
+    for activation in (np.tanh, lambda t: 1 / (1 + np.exp(-np.clip(t, -500, 500)))):
+        for a, c in ((0.5, 1.0), (3.0, 7.0), (50.0, 20.0)):
+            for rho in (-0.95, 0.0, 0.6, 0.95):
+                series = _hermite_series(activation, np.array([a]), np.array([c]), np.array([[rho]]))[0, 0]
+                assert series == pytest.approx(_expectation(activation, a, c, rho, 0.125), abs=2e-6)
+    far = np.array([[1000.0, 0.0], [0.0, 1000.0]])
+    # A very steep sigmoid is a step, whose kernel is 1/2 - theta/(2 pi).
+    np.testing.assert_allclose(kernels.Ridge("sigmoid")(far), [[0.5, 0.25], [0.25, 0.5]], atol=2e-3)

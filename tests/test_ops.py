@@ -84,6 +84,14 @@ EXAMPLES = {
         for t in CODES
         for shift in (0, 3)
     ],
+    "gram": lambda r: (
+        [(integers(r, (2500, 7), b, t),) for b, t in ((8, np.int8), (14, np.int16))]
+        + [(r.standard_normal((50, 520)).astype(t),) for t in FLOATS]
+    ),
+    "cross": lambda r: (
+        [(integers(r, (50, 7), 8, np.int8), r.choice([-1, 1], (50, 3)).astype(np.int8))]
+        + [(r.standard_normal((50, 7)).astype(t), r.standard_normal((50, 2))) for t in FLOATS]
+    ),
     "calibrate": lambda r: [(integers(r, (4, 6), 31, np.int32), integers(r, 6, 20, np.int64), 24)],
     "rescale": lambda r: [(integers(r, (4, 6), 21, np.int32), 77, 12, top) for top in (127, 8191)],
     "lookup": lambda r: [
@@ -115,7 +123,25 @@ def test_native_equals_reference_bit_for_bit(name, chosen_set):
         assert np.array_equal(result, expected)
 
 
-@pytest.mark.parametrize("name", ops.NAMES)
+SUMS = ("gram", "cross")
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_over_rows_are_exact_for_integers(name):
+    for arguments in EXAMPLES[name](np.random.default_rng(1)):
+        z, other = arguments[0], arguments[-1]
+        total = getattr(ops, name)(*arguments)
+        wide = [a.astype(np.int64 if a.dtype.kind == "i" else np.longdouble) for a in (z, other)]
+        expected = wide[0].T @ wide[1]
+        if z.dtype.kind == "i":
+            assert total.dtype == np.int64
+            assert np.array_equal(total, expected)
+        else:
+            assert total.dtype == np.float64
+            np.testing.assert_allclose(total, expected.astype(np.float64), rtol=1e-12, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", [n for n in ops.NAMES if n not in SUMS])
 def test_rows_are_independent_and_inputs_are_left_alone(name):
     """One row at a time gives the same as all at once; strided and read-only rows work."""
     for first, *others in EXAMPLES[name](np.random.default_rng(1)):

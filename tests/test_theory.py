@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from bochner import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps, theory
 from cases import CASES, dense
@@ -59,6 +61,7 @@ PROMISES = [
     RandomStumps(radius=1.0),
     RandomRidge(activation="relu"),
     RandomRidge(),
+    RandomBins(200, bandwidth=3.0),
 ]
 
 
@@ -71,7 +74,8 @@ def test_as_many_features_as_promised_are_enough(basis):
     exact = fitted.kernel(X)
     misses = np.zeros_like(exact)
     for seed in range(seeds):
-        Z = dense(clone(basis).set_params(n_components=m, random_state=seed).fit_transform(X))
+        size = {"n_grids" if isinstance(basis, RandomBins) else "n_components": m}
+        Z = dense(clone(basis).set_params(**size, random_state=seed).fit_transform(X))
         misses += np.abs(Z @ Z.T - exact) > error
     assert misses.max() / seeds <= delta
 
@@ -79,7 +83,11 @@ def test_as_many_features_as_promised_are_enough(basis):
 def test_features_needed_grows_as_it_should():
     basis = RandomFourier().fit(X)
     assert theory.features_needed(basis, 0.01) == pytest.approx(100 * theory.features_needed(basis, 0.1), rel=1e-3)
-    assert theory.features_needed(RandomBins().fit(X), 0.1) == np.ceil(2 * np.log(40) / 0.01)
+    assert theory.features_needed(RandomBins(20_000).fit(X), 0.1) == np.ceil(0.25 / (0.01 * 0.05 - 1 / 20_000))
+    with pytest.raises(ValueError, match="hash collisions alone may exceed this error: use over 2000 columns"):
+        theory.features_needed(RandomBins(64).fit(X), 0.1)
+    with pytest.raises(NotFittedError):
+        theory.features_needed(Fastfood(), 0.1)
     for refused in (RandomFourier(sampling="qmc"), RandomMaxout(shared_projections=9), RandomRidge(activation=np.sin)):
         with pytest.raises(ValueError, match="bound"):
             theory.features_needed(refused.fit(X), 0.1)
@@ -113,12 +121,24 @@ def test_kernel_error_interval_covers():
 def test_intrinsic_dimension(dimension):
     rng = np.random.default_rng(0)
     rows = rng.uniform(-1, 1, (3000, dimension)) @ np.linalg.qr(rng.standard_normal((20, dimension)))[0].T
-    assert theory.intrinsic_dimension(rows) == pytest.approx(dimension, rel=0.2)
+    assert theory.intrinsic_dimension(rows) == pytest.approx(dimension, rel=0.12)
+    angle = rng.uniform(0, 2 * np.pi, 6000)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    assert theory.intrinsic_dimension(circle, neighbors=3) == pytest.approx(1.0, rel=0.03)
     with pytest.raises(ValueError, match="at least 4 different rows"):
         theory.intrinsic_dimension(np.ones((10, 2)))
 
 
+def test_kernel_error_takes_what_a_basis_takes():
+    pandas = pytest.importorskip("pandas")
+    expected = theory.kernel_error(RandomFourier(50, bandwidth=1.0), X, repeats=3)
+    for rows in (pandas.DataFrame(X, columns=list("abcd")), scipy.sparse.csr_matrix(X), X.tolist()):
+        assert theory.kernel_error(RandomFourier(50, bandwidth=1.0), rows, repeats=3).rms == pytest.approx(expected.rms)
+
+
 def test_bad_arguments():
+    with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
+        theory.kernel_error(RandomFourier(), X, confidence=2)
     with pytest.raises(ValueError, match="delta must be between 0 and 1"):
         theory.l2_approximation(10, delta=1.5)
     with pytest.raises(ValueError, match="error must be a positive"):

@@ -15,7 +15,12 @@ def is_torch(array: Any) -> bool:
 
 def to_numpy(array: Any) -> Any:
     """A torch tensor as a numpy array (sharing memory on the CPU); anything else unchanged."""
-    return array.detach().cpu().numpy() if is_torch(array) else array
+    if not is_torch(array):
+        return array
+    if array.layout is not sys.modules["torch"].strided:
+        raise ValueError("X is a sparse torch tensor; make it dense, or a scipy CSR matrix.")
+    array = array.detach().cpu()
+    return (array.float() if str(array.dtype) in ("torch.bfloat16", "torch.float16") else array).numpy()
 
 
 def like(result: np.ndarray, template: Any) -> Any:

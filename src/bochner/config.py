@@ -45,16 +45,16 @@ def set_config(
     block_rows: rows of one block, or "auto" to derive them from the memory budget.
     progress: whether long work shows a progress bar.
     """
-    settings = _settings()
     if memory is not None:
         bytes_of(memory)
-        settings["memory"] = memory
-    if block_rows is not None:
-        if block_rows != "auto" and not (isinstance(block_rows, int) and block_rows >= 1):
-            raise ValueError(f"block_rows must be 'auto' or a positive integer; got {block_rows!r}.")
-        settings["block_rows"] = block_rows
-    if progress is not None:
-        settings["progress"] = bool(progress)
+    if block_rows is not None and block_rows != "auto" and not (isinstance(block_rows, int) and block_rows >= 1):
+        raise ValueError(f"block_rows must be 'auto' or a positive integer; got {block_rows!r}.")
+    asked = {"memory": memory, "block_rows": block_rows, "progress": progress}
+    _update({name: value for name, value in asked.items() if value is not None})
+
+
+def _update(settings: dict[str, Any]) -> None:
+    _settings().update(settings)
     if threading.current_thread() is threading.main_thread():
         _defaults.update(settings)
 
@@ -62,13 +62,12 @@ def set_config(
 @contextmanager
 def config_context(**changes: Any) -> Iterator[None]:
     """Settings for the duration of a `with` block."""
-    before, defaults = get_config(), _defaults.copy()
+    before = get_config()
     set_config(**changes)
     try:
         yield
     finally:
-        _settings().update(before)
-        _defaults.update(defaults)
+        _update(before)
 
 
 def bytes_of(size: str | int) -> int:

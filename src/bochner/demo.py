@@ -13,12 +13,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
+from .validation import require_integer
 
 PENALTIES = np.logspace(-7, 1, 9)
 
 
 def run(components: int = 2000, seed: int = 0) -> list[dict[str, Any]]:
     """One row per model: its name, features, seconds (fit and predict) and test error."""
+    require_integer("components", components, minimum=4)
     X, y = load_digits(return_X_y=True)
     data = train_test_split(X / 16.0, y, test_size=0.5, random_state=0, stratify=y)
     bases = [

@@ -13,7 +13,10 @@ import numpy as np
 from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
+from .arrays import to_numpy
 from .bases.base import Basis
 from .kernels import maximum_moment
 from .streams import sample_rows
@@ -92,15 +95,22 @@ def features_needed(basis: Basis, error: float, delta: float = 0.05) -> int:
     """Columns with which |<phi(x), phi(z)> - k(x, z)| <= error for any one pair, with probability 1 - delta.
 
     Hoeffding's inequality where a unit's product is bounded, Chebyshev's with its second moment otherwise (then for
-    |x|, |z| <= 1). For RandomBins the answer counts grids. Dependent units (Fastfood, orthogonal) count by the group.
+    |x|, |z| <= 1). For RandomBins the answer is a number of grids. Dependent units (Fastfood, orthogonal) count by
+    the group.
     """
     require_positive("error", error)
     _require_delta(delta)
+    check_is_fitted(basis)
     bounds = basis.bounds
-    if np.isfinite(bounds.product):
+    if np.isfinite(bounds.product) and not bounds.floor:
         units = 2.0 * bounds.product**2 * np.log(2.0 / delta) / error**2
     elif np.isfinite(bounds.second_moment):
-        units = bounds.second_moment / (error**2 * delta)
+        left = error**2 * delta - bounds.floor
+        if left <= 0:
+            raise ValueError(
+                f"hash collisions alone may exceed this error: use over {round(1 / (error**2 * delta))} columns."
+            )
+        units = bounds.second_moment / left
     else:
         raise ValueError(f"{type(basis).__name__} with this activation declares no bounds.")
     return int(np.ceil(units)) * bounds.columns
@@ -121,28 +131,28 @@ class KernelError:
 def kernel_error(basis: Basis, X: Any, *, repeats: int = 20, confidence: float = 0.95, rows: int = 200) -> KernelError:
     """Draw the basis `repeats` times, and compare its kernel matrix on up to `rows` rows of X with the exact one."""
     require_integer("repeats", repeats, minimum=2)
-    X = X[sample_rows(X.shape[0], rows, seed=1)] if hasattr(X, "shape") else np.asarray(X)
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
+    X = to_numpy(X)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = _safe_indexing(X, sample_rows(X.shape[0], rows, seed=1))
     rms, largest, exact = [], [], None
     for seed in range(repeats):
         fitted = clone(basis).set_params(random_state=seed).fit(X)
         exact = fitted.kernel(X) if exact is None else exact
-        features = fitted.transform(X)
-        features = features.astype(np.float64)
-        difference = np.asarray(
-            (features @ features.T).todense() if hasattr(features, "todense") else features @ features.T
-        )
-        difference = difference * fitted.scale_**2 - exact
+        features = fitted.features(X).astype(np.float64)
+        product = features @ features.T
+        difference = (product.toarray() if hasattr(product, "toarray") else product) * fitted.scale_**2 - exact
         rms.append(np.sqrt(np.mean(difference**2)))
         largest.append(np.abs(difference).max())
     half = student.ppf(0.5 + 0.5 * confidence, repeats - 1) / np.sqrt(repeats)
 
     def interval(values: list[float]) -> tuple[float, float]:
-        return float(np.mean(values) - half * np.std(values, ddof=1)), float(
-            np.mean(values) + half * np.std(values, ddof=1)
-        )
+        mean, margin = float(np.mean(values)), float(half * np.std(values, ddof=1))
+        return mean - margin, mean + margin
 
     return KernelError(
-        float(np.mean(rms)), interval(rms), float(np.mean(largest)), interval(largest), len(X) ** 2, repeats
+        float(np.mean(rms)), interval(rms), float(np.mean(largest)), interval(largest), X.shape[0] ** 2, repeats
     )  # fmt: skip
 
 
@@ -158,8 +168,7 @@ def intrinsic_dimension(X: Any, *, neighbors: int = 15) -> float:
         raise ValueError(f"intrinsic_dimension needs at least 4 different rows; got {len(X)}.")
     distances = NearestNeighbors(n_neighbors=k + 1).fit(X).kneighbors(X)[0][:, 1:]
     logarithms = np.log(distances[:, -1:] / distances[:, :-1])
-    # (k - 2) instead of (k - 1) makes the inverse unbiased.
-    return float((k - 2) / (k - 1) / np.mean(logarithms))
+    return float(1.0 / np.mean(logarithms))
 
 
 def _require_delta(delta: float) -> None:

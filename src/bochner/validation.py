@@ -33,6 +33,29 @@ def require_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     raise ValueError(f"{name}={value!r} is not known: {hint}")
 
 
+def require_numbers(X: Any) -> None:
+    """Refuse text, dates and complex numbers, naming the column of a frame."""
+    if hasattr(X, "collect") and hasattr(X, "collect_schema"):
+        raise ValueError("X is a lazy frame; call its collect() first.")
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        kinds = X.dtypes if isinstance(X.dtypes, list) else list(X.dtypes)
+        for name, kind in zip(X.columns, kinds, strict=True):
+            if not _is_numeric_column(X[name], kind):
+                raise ValueError(f"column {name!r} is not numeric (its type is {kind}); encode it first, say one-hot.")
+    kind = getattr(getattr(X, "dtype", None), "kind", "f")
+    if kind in "cMm":
+        what = {"c": "Complex data", "M": "Dates", "m": "Time differences"}[kind]
+        raise ValueError(f"{what} not supported: X must hold real numbers.")
+
+
+def _is_numeric_column(column: Any, kind: Any) -> bool:
+    if hasattr(kind, "is_numeric"):  # polars
+        return bool(kind.is_numeric()) or str(kind) == "Boolean"
+    if str(kind) == "object":
+        return not any(isinstance(value, str) for value in column)
+    return kind.kind in "biuf" or (kind.kind == "O" and getattr(kind, "_is_numeric", False))
+
+
 def require_finite(array: Any, name: str = "X") -> None:
     """Refuse NaN and infinity, saying where the first one is; `array` is dense or has the sparse attribute `data`."""
     values = array.data if hasattr(array, "indptr") else array

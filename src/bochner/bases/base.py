@@ -7,17 +7,19 @@ how a tile of rows meets a tile of units; nothing larger than a tile is ever mad
 from __future__ import annotations
 
 import numbers
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,12 +27,13 @@ from ..arrays import like, to_numpy
 from ..config import memory_budget
 from ..kernels import Kernel
 from ..streams import sample_rows
-from ..validation import require_choice, require_finite, require_integer, require_positive
+from ..validation import require_choice, require_finite, require_integer, require_numbers, require_positive
 from .quantize import Quantizer, choose_quantizer, round_digits
 
 PRECISIONS = ("float32", "float64", "int8", "int14")
 LIMITS = {"int8": 127, "int14": 8191}  # the largest feature of each integer precision
 SAMPLE = 500  # rows from which bandwidths and scales are learned
+INCIDENTAL = ("feature_names_in_", "clipped_fraction_")  # fitted names that do not determine the features
 TILE = 1 << 22  # numbers in a tile of weights, or of projections
 
 
@@ -40,6 +43,7 @@ class Bounds:
 
     columns: columns of one independent unit. product: sup |u(x)'u(z)| of one unit, inf if there is none.
     second_moment: E (u(x)'u(z))^2 at most. lipschitz, weight_moment: of phi in <w, x>, and E|w|^2 (per dimension).
+    floor: variance of the kernel's estimate that more units do not remove.
     """
 
     columns: int
@@ -47,6 +51,7 @@ class Bounds:
     second_moment: float
     lipschitz: float = np.inf
     weight_moment: float = np.inf
+    floor: float = 0.0
 
 
 class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -63,8 +68,8 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     # ---- what a basis declares ----
 
     @abstractmethod
-    def _settle(self, rows: np.ndarray, X: Any) -> None:
-        """Check the parameters and set the fitted numbers; `rows` is a fixed dense sample of X."""
+    def _settle(self, rows: Any, X: Any) -> None:
+        """Check the parameters and set the fitted numbers; `rows` is a fixed sample of the rows of X."""
 
     @abstractmethod
     def _units(self) -> tuple[int, int, int]:
@@ -99,33 +104,50 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     def fit(self, X: Any, y: Any = None) -> Basis:
         """Settle the seed and the numbers that depend on the data (bandwidth, scales); y is ignored."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
         X = self._validate(X, reset=True)
         require_integer("n_components", self.n_components)
         if self.precision is not None:
             require_choice("precision", self.precision, PRECISIONS)
         self.seed_ = draw_seed(self.random_state)
         rows = X[sample_rows(X.shape[0], SAMPLE, seed=0)]
-        rows = rows.toarray() if scipy.sparse.issparse(rows) else np.asarray(rows)
         if self._is_integer and self.quantizes_input:
             may_shift = self.shift_invariant and not scipy.sparse.issparse(X)
             self.quantizer_: Quantizer = choose_quantizer(rows, may_shift)
             self.clipped_fraction_ = self.quantizer_.clipped_fraction(rows)
         self._settle(rows, X)
-        self._n_features_out = self.n_components
+        self._n_features_out = self._m
         return self
 
     def transform(self, X: Any) -> Any:
         """The features of the rows of X, one row each; a torch tensor gives a torch tensor."""
-        check_is_fitted(self)
-        rows = self._validate(X, reset=False)
-        return like(self._transform(rows), X)
+        return like(self.features(X), X)
 
-    def _transform(self, X: Any) -> Any:
-        out = np.empty((X.shape[0], self.n_components), dtype=self._output_dtype(X))
+    def features(self, X: Any) -> Any:
+        """The features as a numpy array or CSR matrix, whatever `set_output` says."""
+        check_is_fitted(self)
+        return self._transform(self._validate(X, reset=False))
+
+    def column_tiles(self, X: Any, columns: int) -> Iterator[tuple[slice, Any]]:
+        """All features of X, at most about `columns` of them at a time: (which columns, their values)."""
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        count = self._units()[0]
+        step = max(1, columns * count // self._m)
+        for start in range(0, count, step):
+            stop = min(start + step, count)
+            yield slice(self._columns(start), self._columns(stop)), self._transform(X, start, stop)
+
+    def _transform(self, X: Any, first: int = 0, last: int | None = None) -> Any:
+        """The features of units first..last-1 of valid rows."""
+        last = self._units()[0] if last is None else last
+        origin = self._columns(first)
+        out = np.empty((X.shape[0], self._columns(last) - origin), dtype=self._output_dtype(X))
         feature_map = self._map_integer if self._is_integer else self._map
-        for (start, stop), rows in self._tiles(X.shape[0]):
-            weights = self._weights(start, stop, X.dtype)
-            out[rows, self._columns(start) : self._columns(stop)] = feature_map(self._prepare(X[rows]), weights)
+        for (start, stop), rows in self._tiles(X.shape[0], first, last):
+            columns = slice(self._columns(start) - origin, self._columns(stop) - origin)
+            out[rows, columns] = feature_map(self._prepare(X[rows]), self._weights(start, stop, X.dtype))
         return out
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
@@ -138,8 +160,8 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """All that determines the features; two fitted bases with equal identities make the same ones."""
         check_is_fitted(self)
         parameters = {k: v for k, v in self.get_params(deep=False).items() if k != "random_state"}
-        fitted = {k: v for k, v in vars(self).items() if k.endswith("_") and k != "feature_names_in_"}
-        return type(self).__qualname__, _frozen(parameters), _frozen(fitted)
+        fitted = {k: v for k, v in vars(self).items() if k.endswith("_") and k not in INCIDENTAL}
+        return type(self), _frozen(parameters), _frozen(fitted)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -149,6 +171,12 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return tags
 
     # ---- shared work ----
+
+    # Integers as Python's own: numpy's small ones wrap around.
+
+    @property
+    def _m(self) -> int:
+        return int(self.n_components)
 
     @property
     def _is_integer(self) -> bool:
@@ -166,23 +194,27 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     def _validate(self, X: Any, reset: bool) -> Any:
         """X as a float (or, for integer precisions, also 8-bit) matrix, dense or CSR; bad data gets one sentence."""
         X = to_numpy(X)
-        refuse_text_columns(X)
-        floats = [self.precision] if self.precision in ("float32", "float64") else ["float64", "float32"]
+        require_numbers(X)
+        floats = ["float64", "float32"]
         dtypes = [*floats, "uint8", "int8"] if self._is_integer and self.quantizes_input else floats
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.dtype(d) for d in dtypes], ensure_all_finite=False
         )
         require_finite(X)
+        if self.precision in ("float32", "float64") and X.dtype != self.precision:
+            with np.errstate(over="ignore"):
+                X = X.astype(self.precision)
+            require_finite(X, "X in float32")
         return X
 
-    def _tiles(self, n: int) -> Iterator[tuple[tuple[int, int], slice]]:
+    def _tiles(self, n: int, first: int, last: int) -> Iterator[tuple[tuple[int, int], slice]]:
         """Every (units, rows) tile, all rows of a tile of units before the next units."""
-        count, drawn, projections = self._units()
+        _, drawn, projections = self._units()
         per_tile = max(1, min(TILE // max(drawn, 1), 8192 // max(projections, 1)))
-        rows = max(16, TILE // (min(per_tile, count) * projections))
-        for start in range(0, count, per_tile):
+        rows = max(16, TILE // (min(per_tile, last - first) * projections))
+        for start in range(first, last, per_tile):
             for row in range(0, n, rows):
-                yield (start, min(start + per_tile, count)), slice(row, min(row + rows, n))
+                yield (start, min(start + per_tile, last)), slice(row, min(row + rows, n))
 
     def _prepare(self, X: Any) -> Any:
         """A tile of rows as the maps take it: codes for integers, dense where CSR is of no use."""
@@ -211,6 +243,10 @@ class WeightCache:
         self._lock = threading.Lock()
 
     def get(self, key: Any, draw: Callable[[], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+        try:
+            hash(key)
+        except TypeError:  # a parameter that cannot be compared, such as an unhashable callable
+            return draw()
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
@@ -233,23 +269,35 @@ class WeightCache:
 
 
 WEIGHTS = WeightCache()
+# A fork copies the lock as it stands, perhaps held by a thread that the child does not have.
+os.register_at_fork(after_in_child=WEIGHTS.__init__)  # type: ignore[misc]
 
 
 def draw_seed(random_state: Any) -> int:
-    """An integer random_state is the seed itself; None and RandomState give a drawn one."""
+    """An integer random_state is the seed itself; None, RandomState and Generator give a drawn one."""
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def median_bandwidth(rows: np.ndarray, metric: str) -> float:
-    """The median distance between sampled rows (of the distances that are not 0; 1 if there is none), six digits."""
-    distances = pdist(rows.astype(np.float64), metric)
+def median_bandwidth(rows: Any, metric: str) -> float:
+    """The median distance between sampled rows (of those that are not 0; 1 if there is none), to six digits."""
+    if scipy.sparse.issparse(rows):
+        square = pairwise_distances(rows.astype(np.float64), metric=metric)
+        distances = square[np.triu_indices(len(square), 1)]
+    else:
+        with np.errstate(over="ignore"):
+            distances = pdist(rows.astype(np.float64), metric)
     distances = distances[distances > 0]
-    return round_digits(np.median(distances), 6) if len(distances) else 1.0
+    median = np.median(distances) if len(distances) else 1.0
+    if not np.isfinite(median):
+        raise ValueError("distances between the rows of X overflow: rescale X, or give the bandwidth as a number.")
+    return round_digits(median, 6)
 
 
-def settle_bandwidth(bandwidth: Any, rows: np.ndarray, metric: str) -> float:
+def settle_bandwidth(bandwidth: Any, rows: Any, metric: str) -> float:
     """`bandwidth` as a number: "median" looks at the rows."""
     if isinstance(bandwidth, str):
         require_choice("bandwidth", bandwidth, ["median"])
@@ -257,25 +305,23 @@ def settle_bandwidth(bandwidth: Any, rows: np.ndarray, metric: str) -> float:
     return require_positive("bandwidth", bandwidth)
 
 
-def refuse_text_columns(X: Any) -> None:
-    """Name the first column of a frame that holds no numbers."""
-    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
-        return
-    kinds = X.dtypes if isinstance(X.dtypes, list) else list(X.dtypes)
-    for name, kind in zip(X.columns, kinds, strict=True):
-        numeric = kind.is_numeric() or str(kind) == "Boolean" if hasattr(kind, "is_numeric") else kind.kind in "biufc"
-        if not numeric and (str(kind) != "object" or isinstance(X[name].iloc[0] if len(X) else "", str)):
-            raise ValueError(
-                f"column {name!r} is not numeric (its type is {kind}); encode it first, one-hot for example."
-            )
+def row_norms(X: Any) -> np.ndarray:
+    """|x| of each row in float64, dense or sparse, without overflow or underflow on the way."""
+    squares = X.multiply(X).sum(axis=1) if scipy.sparse.issparse(X) else None
+    if squares is not None:
+        return np.sqrt(np.asarray(squares, dtype=np.float64)).ravel()
+    wide = X.astype(np.float64)
+    largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    return np.linalg.norm(wide / largest, axis=1) * largest[:, 0]
 
 
 def _frozen(value: Any) -> Any:
-    """A hashable stand-in that is equal for equal values."""
+    """A hashable stand-in that is equal for equal values; classes count as themselves, not by their names."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, dict):
         return tuple(sorted((k, _frozen(v)) for k, v in value.items()))
     if is_dataclass(value) and not isinstance(value, type):
-        return type(value).__qualname__, tuple(_frozen(getattr(value, f.name)) for f in fields(value))
+        return type(value), _frozen(vars(value))
     return value

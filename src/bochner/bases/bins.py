@@ -6,6 +6,7 @@ P[same cell] = exp(-|x - z|_1 / s). Signs make colliding cells cancel on average
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -54,25 +55,33 @@ class RandomBins(Basis):
         self.precision = precision
         self.random_state = random_state
 
+    @property
+    def _grids(self) -> int:
+        return int(self.n_grids)
+
     def _settle(self, rows: np.ndarray, X: Any) -> None:
         require_integer("n_grids", self.n_grids)
-        if self.n_components > 2**31:
-            raise ValueError(f"n_components must be at most 2^31 for hashed bins; got {self.n_components}.")
+        if self._m > 2**31:
+            raise ValueError(f"n_components must be at most 2^31 for hashed bins; got {self._m}.")
         self.bandwidth_ = settle_bandwidth(self.bandwidth, rows, "cityblock")
-        self.scale_ = 1.0 / float(np.sqrt(self.n_grids)) if self._is_integer else 1.0
+        self.scale_ = 1.0 / float(np.sqrt(self._grids)) if self._is_integer else 1.0
 
     def _exact_kernel(self) -> Kernel:
         return Binning(self.bandwidth_)
 
     @property
     def bounds(self) -> Bounds:
-        return Bounds(columns=1, product=1.0, second_moment=1.0)
+        # A grid's indicator has variance 1/4 at most; colliding cells add 1/m, which no number of grids removes.
+        return Bounds(columns=1, product=1.0, second_moment=0.25, floor=1.0 / self._m)
 
     def _units(self) -> tuple[int, int, int]:
-        return self.n_grids, 4 * self.n_features_in_, self.n_features_in_
+        return self._grids, 4 * self.n_features_in_, self.n_features_in_
 
     def _columns(self, unit: int) -> int:
         return unit
+
+    def column_tiles(self, X: Any, columns: int) -> Iterator[tuple[slice, Any]]:
+        yield slice(0, self._m), self.features(X)  # every grid can reach every column
 
     def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
         d = self.n_features_in_
@@ -82,19 +91,19 @@ class RandomBins(Basis):
         return shift, pitch, (words[:, 0::2] << np.uint64(32)) | words[:, 1::2]
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        return ops.bins(X, *weights, self.n_components)
+        return ops.bins(X, *weights, self._m)
 
     _map_integer = _map
 
-    def _transform(self, X: Any) -> scipy.sparse.csr_matrix:
-        n, grids = X.shape[0], self.n_grids
+    def _transform(self, X: Any, first: int = 0, last: int | None = None) -> scipy.sparse.csr_matrix:
+        n, grids = X.shape[0], self._grids
         codes = np.empty((n, grids), dtype=np.int64)
-        for (start, stop), rows in self._tiles(n):
+        for (start, stop), rows in self._tiles(n, 0, grids):
             # Pitches stay in float64 whatever X is: a cell is a comparison, and comparisons should not round.
             codes[rows, start:stop] = self._map(self._prepare(X[rows]), self._weights(start, stop, np.float64))
         signs = (2 * (codes & 1) - 1).astype(np.int32).ravel()
         parts = signs, (codes >> 1).ravel(), np.arange(0, n * grids + 1, grids)
-        matrix = scipy.sparse.csr_matrix(parts, shape=(n, self.n_components))
+        matrix = scipy.sparse.csr_matrix(parts, shape=(n, self._m))
         matrix.sum_duplicates()  # cells of two grids in one column add up
         if self._is_integer:
             np.clip(matrix.data, -127, 127, out=matrix.data)  # more than 127 in one column is a matter of faith

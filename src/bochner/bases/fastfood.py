@@ -73,11 +73,11 @@ class Fastfood(FrequencyBasis):
 
     def _units(self) -> tuple[int, int, int]:
         size = padded_size(self.n_features_in_)
-        expansions = -(-self.n_components // (2 * size))
+        expansions = -(-self._m // (2 * size))
         return expansions, 5 * size, 2 * size
 
     def _columns(self, unit: int) -> int:
-        return min(2 * unit * padded_size(self.n_features_in_), self.n_components)
+        return min(2 * unit * padded_size(self.n_features_in_), self._m)
 
     def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
         size = padded_size(self.n_features_in_)

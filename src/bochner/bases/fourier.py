@@ -16,6 +16,7 @@ from ..streams import Stream, int8_normal_deviation, uniform_from_bits
 from ..validation import require_choice
 from .base import Bounds
 from .frequencies import TURN, FrequencyBasis, turns_to_words
+from .hadamard import give_length
 
 SOBOL_LIMIT = qmc.Sobol.MAXDIM
 
@@ -101,18 +102,18 @@ class RandomFourier(FrequencyBasis):
 
     @property
     def _frequencies(self) -> int:
-        return -(-self.n_components // 2) if self.pairs else self.n_components
+        return -(-self._m // 2) if self.pairs else self._m
 
     def _units(self) -> tuple[int, int, int]:
         return self._frequencies, self.n_features_in_, 2
 
     def _columns(self, unit: int) -> int:
-        return min(2 * unit, self.n_components) if self.pairs else unit
+        return min(2 * unit, self._m) if self.pairs else unit
 
     def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
         alone = start
         if self.pairs:  # only the last frequency of an odd number of columns stands alone
-            odd_and_last = stop == self._frequencies and self.n_components % 2 == 1
+            odd_and_last = stop == self._frequencies and self._m % 2 == 1
             alone = stop - 1 if odd_and_last else stop
         words = self._phase_words(alone, stop)
         if self._is_integer:
@@ -183,7 +184,7 @@ class RandomFourier(FrequencyBasis):
             lengths = kernel.mixing(self.seed_, start, stop) / int8_normal_deviation()
         else:
             assert isinstance(kernel, Radial)
+            give_length(directions)
             squares = np.sum(directions.astype(np.int64) ** 2, axis=1)
-            radii = kernel.radii(self.seed_, start, stop, self.n_features_in_)
-            lengths = radii / np.sqrt(np.maximum(squares, 1).astype(np.float64))
+            lengths = kernel.radii(self.seed_, start, stop, self.n_features_in_) / np.sqrt(squares.astype(np.float64))
         return directions, turns_to_words(lengths * per_code)

@@ -54,6 +54,12 @@ class KernelOf:
     def __repr__(self) -> str:
         return repr(self.parameter)
 
+    def __str__(self) -> str:
+        return str(self.parameter)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.parameter, name)
+
 
 class FrequencyBasis(Basis):
     """A basis of waves; subclasses make the projections <w, x>."""
@@ -79,7 +85,7 @@ class FrequencyBasis(Basis):
             )
         self.kernel_ = kernel
         self.bandwidth_ = kernel.scale
-        self.scale_ = float(np.sqrt(2.0 / self.n_components)) / self._limit if self._is_integer else 1.0
+        self.scale_ = float(np.sqrt(2.0 / self._m)) / self._limit if self._is_integer else 1.0
 
     def _exact_kernel(self) -> Kernel:
         return self.kernel_
@@ -90,7 +96,7 @@ class FrequencyBasis(Basis):
 
     def _waves(self, projections: np.ndarray, words: np.ndarray) -> np.ndarray:
         phases = (words * (TURN * 2.0**-32)).astype(projections.dtype)
-        return ops.waves(projections, phases, projections.dtype.type(np.sqrt(2.0 / self.n_components)))
+        return ops.waves(projections, phases, projections.dtype.type(np.sqrt(2.0 / self._m)))
 
     def _waves_integer(self, phases: np.ndarray, words: np.ndarray) -> np.ndarray:
         return ops.waves_integer(phases, words, ops.cosine_table(TABLE_BITS[str(self.precision)], self._limit))

@@ -15,7 +15,7 @@ from .. import ops
 from ..kernels import Gated, Kernel
 from ..streams import Stream, int8_normal_deviation
 from ..validation import require_integer
-from .base import Basis, Bounds
+from .base import Basis, Bounds, row_norms
 from .quantize import fixed_point, round_digits
 
 REACH = 4.0  # deviations that an integer feature can hold, at a typical large |x|
@@ -54,41 +54,44 @@ class GatedLinear(Basis):
         self.precision = precision
         self.random_state = random_state
 
+    @property
+    def _q(self) -> int:
+        return int(self.pool_size)
+
     def _settle(self, rows: np.ndarray, X: Any) -> None:
         require_integer("pool_size", self.pool_size)
-        if self.n_components % self.pool_size:
-            below = self.n_components - self.n_components % self.pool_size
+        if self._m % self._q:
+            below = self._m - self._m % self._q
             raise ValueError(
-                f"pool_size={self.pool_size} does not divide n_components={self.n_components}; the nearest that it "
-                f"divides are {below} and {below + self.pool_size}."
+                f"pool_size={self._q} does not divide n_components={self._m}; the nearest that it "
+                f"divides are {below} and {below + self._q}."
             )
         self.scale_ = 1.0
         if self._is_integer:
-            norms = np.linalg.norm(self.quantizer_(rows).astype(np.float64), axis=1)
-            norm = max(1.0, round_digits(np.quantile(norms, 0.99) + 1e-9, 3))
+            norm = max(1.0, round_digits(np.quantile(row_norms(self._prepare(rows)), 0.99) + 1e-9, 3))
             self.multiplier_, self.rescale_shift_ = fixed_point(self._limit / (int8_normal_deviation() * REACH * norm))
             ratio = self.multiplier_ / 2.0**self.rescale_shift_
             self.scale_ = self.quantizer_.step / (int8_normal_deviation() * ratio * np.sqrt(self._unit_count))
 
     @property
     def _unit_count(self) -> int:
-        return self.n_components // self.pool_size
+        return self._m // self._q
 
     def _exact_kernel(self) -> Kernel:
-        return Gated(self.pool_size)
+        return Gated(self._q)
 
     @property
     def bounds(self) -> Bounds:
-        return Bounds(columns=self.pool_size, product=np.inf, second_moment=3.0, weight_moment=1.0)
+        return Bounds(columns=self._q, product=np.inf, second_moment=3.0, weight_moment=1.0)
 
     def _units(self) -> tuple[int, int, int]:
-        return self._unit_count, (self.pool_size + 1) * self.n_features_in_, 2 * self.pool_size
+        return self._unit_count, (self._q + 1) * self.n_features_in_, 2 * self._q
 
     def _columns(self, unit: int) -> int:
-        return unit * self.pool_size
+        return unit * self._q
 
     def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
-        d, q = self.n_features_in_, self.pool_size
+        d, q = self.n_features_in_, self._q
         gates, values = Stream(self.seed_, "gates"), Stream(self.seed_, "values")
         if self._is_integer:
             return gates.normal_int8(start * q, stop * q, d), values.normal_int8(start, stop, d)
@@ -98,30 +101,31 @@ class GatedLinear(Basis):
         """The winner of each unit and the number it lets through."""
         gates, values = weights
         if self._is_integer:
-            winners = ops.winners(ops.project(X, gates), self.pool_size)
+            winners = ops.winners(ops.project(X, gates), self._q)
             through = ops.rescale(ops.project(X, values), self.multiplier_, self.rescale_shift_, self._limit)
             return winners, through
         through = np.asarray(X @ values.T)
         through *= through.dtype.type(1.0 / np.sqrt(self._unit_count))
-        return ops.winners(np.asarray(X @ gates.T), self.pool_size), through
+        return ops.winners(np.asarray(X @ gates.T), self._q), through
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         winners, through = self._open_gates(X, weights)
-        out = np.zeros((*winners.shape, self.pool_size), dtype=through.dtype)
+        out = np.zeros((*winners.shape, self._q), dtype=through.dtype)
         np.put_along_axis(out, winners[:, :, None], through[:, :, None], axis=2)
         return out.reshape(len(winners), -1)
 
     _map_integer = _map
 
-    def _transform(self, X: Any) -> Any:
+    def _transform(self, X: Any, first: int = 0, last: int | None = None) -> Any:
         if not self.sparse_output:
-            return super()._transform(X)
-        n, units = X.shape[0], self._unit_count
+            return super()._transform(X, first, last)
+        last = self._unit_count if last is None else last
+        n, units = X.shape[0], last - first
         columns = np.empty((n, units), dtype=np.int64)
         data = np.empty((n, units), dtype=self._output_dtype(X))
-        for (start, stop), rows in self._tiles(n):
-            weights = self._weights(start, stop, X.dtype)
-            winners, data[rows, start:stop] = self._open_gates(self._prepare(X[rows]), weights)
-            columns[rows, start:stop] = winners + self.pool_size * np.arange(start, stop)
-        shape = (n, self.n_components)
+        for (start, stop), rows in self._tiles(n, first, last):
+            weights, tile = self._weights(start, stop, X.dtype), slice(start - first, stop - first)
+            winners, data[rows, tile] = self._open_gates(self._prepare(X[rows]), weights)
+            columns[rows, tile] = winners + self._q * np.arange(start - first, stop - first)
+        shape = (n, units * self._q)
         return scipy.sparse.csr_matrix((data.ravel(), columns.ravel(), np.arange(0, n * units + 1, units)), shape=shape)

@@ -32,12 +32,15 @@ def padded_size(d: int) -> int:
 
 
 def draw_expansions(seed: int, start: int, stop: int, size: int, integer: bool) -> Expansion:
-    gaussian = Stream(seed, "G").normal_int8 if integer else Stream(seed, "G").normal
-    return Expansion(
-        Stream(seed, "B").sign(start, stop, size),
-        Stream(seed, "Pi").permutation(start, stop, size),
-        gaussian(start, stop, size),
-    )
+    gaussian = (Stream(seed, "G").normal_int8 if integer else Stream(seed, "G").normal)(start, stop, size)
+    give_length(gaussian)
+    signs, permutation = Stream(seed, "B").sign(start, stop, size), Stream(seed, "Pi").permutation(start, stop, size)
+    return Expansion(signs, permutation, gaussian)
+
+
+def give_length(directions: np.ndarray) -> None:
+    """Make rows of zeros, which int8 normals have where columns are few, a unit vector: they need a length."""
+    directions[~directions.any(axis=1), 0] = 1
 
 
 def integer_shift(largest_code: int, d: int, size: int) -> int:

@@ -10,13 +10,13 @@ from math import comb
 from typing import Any
 
 import numpy as np
-import scipy.sparse.linalg
+import scipy.sparse
 
 from .. import ops
 from ..kernels import Kernel, Maxout, maximum_mean, maximum_moment
 from ..streams import Stream, int8_normal_deviation
 from ..validation import require_integer
-from .base import Basis, Bounds
+from .base import Basis, Bounds, row_norms
 from .hadamard import Expansion, draw_expansions, integer_shift, padded_size
 from .quantize import fixed_point, round_digits
 
@@ -63,39 +63,43 @@ class RandomMaxout(Basis):
         self.precision = precision
         self.random_state = random_state
 
+    @property
+    def _q(self) -> int:
+        return int(self.pool_size)
+
     def _settle(self, rows: np.ndarray, X: Any) -> None:
         require_integer("pool_size", self.pool_size)
         if self.shared_projections is not None:
             require_integer("shared_projections", self.shared_projections)
-            if self.shared_projections < self.pool_size:
+            if self.shared_projections < self._q:
                 raise ValueError(
-                    f"shared_projections={self.shared_projections} is fewer than pool_size={self.pool_size}: "
+                    f"shared_projections={self.shared_projections} is fewer than pool_size={self._q}: "
                     "a unit takes different projections."
                 )
             if self.structured:
                 raise ValueError("shared_projections and structured exclude each other: choose one.")
         self.scale_ = 1.0
         if self._is_integer:
-            codes = self.quantizer_(rows).astype(np.float64)
-            norm = max(1.0, round_digits(np.quantile(np.linalg.norm(codes, axis=1), 0.99) + 1e-9, 3))
-            reach = REACH + (0.0 if self.center else maximum_mean(self.pool_size))
+            codes = self._prepare(rows)
+            norm = max(1.0, round_digits(np.quantile(row_norms(codes), 0.99) + 1e-9, 3))
+            reach = REACH + (0.0 if self.center else maximum_mean(self._q))
             self.multiplier_, self.rescale_shift_ = fixed_point(self._limit / (int8_normal_deviation() * reach * norm))
             ratio = self.multiplier_ / 2.0**self.rescale_shift_
-            self.scale_ = self.quantizer_.step / (int8_normal_deviation() * ratio * np.sqrt(self.n_components))
+            self.scale_ = self.quantizer_.step / (int8_normal_deviation() * ratio * np.sqrt(self._m))
             if self.structured:
                 largest = max(-self.quantizer_.low, self.quantizer_.high)
                 self.shift_ = integer_shift(largest, self.n_features_in_, padded_size(self.n_features_in_))
 
     def _exact_kernel(self) -> Kernel:
-        return Maxout(self.pool_size, self.center)
+        return Maxout(self._q, self.center)
 
     @property
     def bounds(self) -> Bounds:
         if self.shared_projections is not None:
             raise ValueError("no bound is known for shared projections: the units depend on each other.")
         # E h(x)^2 h(z)^2 <= E h^4, by Cauchy-Schwarz; the centred unit has central moments.
-        mean = maximum_mean(self.pool_size) if self.center else 0.0
-        moments = [maximum_moment(self.pool_size, k) for k in range(5)]
+        mean = maximum_mean(self._q) if self.center else 0.0
+        moments = [maximum_moment(self._q, k) for k in range(5)]
         fourth = sum(comb(4, k) * moments[k] * (-mean) ** (4 - k) for k in range(5))
         columns = padded_size(self.n_features_in_) if self.structured else 1
         return Bounds(columns=columns, product=np.inf, second_moment=fourth, lipschitz=1.0, weight_moment=1.0)
@@ -104,20 +108,20 @@ class RandomMaxout(Basis):
 
     def _units(self) -> tuple[int, int, int]:
         if self.shared_projections is not None:
-            drawn = self.shared_projections * self.n_features_in_ + self.n_components * self.pool_size
-            return 1, drawn, self.shared_projections + 2 * self.n_components
+            drawn = self.shared_projections * self.n_features_in_ + self._m * self._q
+            return 1, drawn, self.shared_projections + 2 * self._m
         if self.structured:
             size = padded_size(self.n_features_in_)
-            return -(-self.n_components // size), 5 * size * self.pool_size, size * self.pool_size
-        return self.n_components, self.pool_size * self.n_features_in_, self.pool_size
+            return -(-self._m // size), 5 * size * self._q, size * self._q
+        return self._m, self._q * self.n_features_in_, self._q
 
     def _columns(self, unit: int) -> int:
         if self.shared_projections is not None:
-            return unit * self.n_components
-        return min(unit * padded_size(self.n_features_in_), self.n_components) if self.structured else unit
+            return unit * self._m
+        return min(unit * padded_size(self.n_features_in_), self._m) if self.structured else unit
 
     def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
-        d, q = self.n_features_in_, self.pool_size
+        d, q = self.n_features_in_, self._q
         if self.structured:
             return self._draw_structured(start, stop)
         stream = Stream(self.seed_, "projections")
@@ -134,9 +138,8 @@ class RandomMaxout(Basis):
         else:
             h = self._pool(np.asarray(X @ weights[0].T), weights)
         if self.center:
-            norms = scipy.sparse.linalg.norm if scipy.sparse.issparse(X) else np.linalg.norm
-            h -= (maximum_mean(self.pool_size) * norms(X, axis=1).astype(h.dtype))[:, None]
-        h *= h.dtype.type(1.0 / np.sqrt(self.n_components))
+            h -= (maximum_mean(self._q) * row_norms(X)).astype(h.dtype)[:, None]
+        h *= h.dtype.type(1.0 / np.sqrt(self._m))
         return h
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -149,31 +152,33 @@ class RandomMaxout(Basis):
         if self.center:
             # The square root and product are correctly rounded, so the centre is the same integer everywhere.
             norms = np.sqrt(np.sum(X.astype(np.int64) ** 2, axis=1).astype(np.float64))
-            centre = np.rint(norms * (int8_normal_deviation() * maximum_mean(self.pool_size))).astype(np.int32)
+            # So many digits of mu_q that its own last bits, which come from libm, do not matter.
+            mean = round_digits(maximum_mean(self._q), 12) if self._q > 1 else 0.0
+            centre = np.rint(norms * (int8_normal_deviation() * mean)).astype(np.int32)
             h = h - centre[:, None]
         return ops.rescale(h, self.multiplier_, self.rescale_shift_, self._limit)
 
     def _pool(self, projections: np.ndarray, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         if self.shared_projections is None:
-            return ops.maxout(projections, self.pool_size)
+            return ops.maxout(projections, self._q)
         choices = weights[1]
         best = projections[:, choices[:, 0]]
-        for j in range(1, self.pool_size):
+        for j in range(1, self._q):
             np.maximum(best, projections[:, choices[:, j]], out=best)
         return best
 
     def _pool_blocks(self, projections: np.ndarray) -> np.ndarray:
         """The maximum over the q expansions of each group of blocks."""
         size = padded_size(self.n_features_in_)
-        blocks = projections.reshape(len(projections), -1, self.pool_size, size)
+        blocks = projections.reshape(len(projections), -1, self._q, size)
         return blocks.max(axis=2).reshape(len(projections), -1)
 
     def _choices(self, pool: int) -> np.ndarray:
         """q different members of the pool for each unit, by Floyd's algorithm."""
-        chosen = np.empty((self.n_components, self.pool_size), dtype=np.int64)
-        words = Stream(self.seed_, "choices").bits(0, self.n_components, self.pool_size).astype(np.uint64)
-        for j in range(self.pool_size):
-            last = pool - self.pool_size + j
+        chosen = np.empty((self._m, self._q), dtype=np.int64)
+        words = Stream(self.seed_, "choices").bits(0, self._m, self._q).astype(np.uint64)
+        for j in range(self._q):
+            last = pool - self._q + j
             candidate = ((words[:, j] * np.uint64(last + 1)) >> np.uint64(32)).astype(np.int64)
             taken = (chosen[:, :j] == candidate[:, None]).any(axis=1)
             chosen[:, j] = np.where(taken, last, candidate)
@@ -181,7 +186,7 @@ class RandomMaxout(Basis):
 
     def _draw_structured(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
         """Group g of units has the expansions g q .. g q + q - 1: projection j of its units is a row of the j-th."""
-        q, size = self.pool_size, padded_size(self.n_features_in_)
+        q, size = self._q, padded_size(self.n_features_in_)
         expansion = draw_expansions(self.seed_, start * q, stop * q, size, self._is_integer)
         radii = Stream(self.seed_, "radii").chi(size, start * q * size, stop * q * size).reshape(-1, size)
         calibration = radii * expansion.inverse_length()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 BULK = 0.999  # this quantile of |x - center| ...
 HEADROOM = 1.2  # ... times this is the largest number that is not clipped (3.95 deviations for a normal column)
@@ -31,21 +32,23 @@ class Quantizer:
         codes = np.rint((X.astype(np.float64) - self.center) / self.step)
         return np.clip(codes, self.low, self.high).astype(dtype)
 
-    def clipped_fraction(self, X: np.ndarray) -> float:
-        """The share of numbers outside the range."""
-        codes = np.rint((X.astype(np.float64) - self.center) / self.step)
-        return float(np.mean((codes < self.low) | (codes > self.high)))
+    def clipped_fraction(self, X: Any) -> float:
+        """The share of numbers outside the range; of a CSR matrix, zeros are inside."""
+        values = X.data if issparse(X) else X
+        codes = np.rint((values.astype(np.float64) - self.center) / self.step)
+        outside = np.count_nonzero((codes < self.low) | (codes > self.high))
+        return float(outside / max(X.shape[0] * X.shape[1], 1))
 
 
-def choose_quantizer(rows: np.ndarray, may_shift: bool) -> Quantizer:
+def choose_quantizer(rows: Any, may_shift: bool) -> Quantizer:
     """A quantizer for data like these rows; `may_shift` says that the kernel does not change if x is shifted."""
     if rows.dtype == np.uint8:
         return Quantizer(step=1.0, low=0, high=255)
     if rows.dtype == np.int8:
         return Quantizer(step=1.0, low=-128, high=127)
-    rows = rows.astype(np.float64)
-    mean = rows.mean(axis=0) if may_shift else np.zeros(rows.shape[1])
-    size = np.abs(rows - mean)
+    values = (rows.data if issparse(rows) else rows).astype(np.float64)
+    mean = values.mean(axis=0) if may_shift else np.zeros(1)
+    size = np.abs(values - mean)
     size = size[size > 0]  # zeros of sparse and one-hot data say nothing about the scale
     if size.size == 0:
         return Quantizer(step=1.0, center=mean)
@@ -62,4 +65,4 @@ def round_digits(value: Any, digits: int) -> float:
 def fixed_point(ratio: float, bits: int = 15, largest_shift: int = 40) -> tuple[int, int]:
     """(multiplier, shift) with multiplier / 2^shift close to ratio and a multiplier of at most `bits` bits."""
     shift = int(np.clip(bits - 1 - np.floor(np.log2(ratio)), 1, largest_shift))
-    return max(1, round(ratio * 2.0**shift)), shift
+    return int(np.clip(ratio * 2.0**shift + 0.5, 1, 2.0**30)), shift  # 31-bit values times this stay in 64 bits

@@ -15,7 +15,7 @@ from .. import ops, portable
 from ..kernels import Kernel, Ridge, activation_function
 from ..streams import Stream, int8_normal_deviation
 from ..validation import require_choice, require_positive
-from .base import Basis, Bounds
+from .base import Basis, Bounds, row_norms
 from .quantize import fixed_point, round_digits
 
 # Activations of the integer tables, without libm; a callable is tabulated as it is.
@@ -72,15 +72,14 @@ class RandomRidge(Basis):
         if self._is_integer:
             reach = SATURATED
             if self.activation not in ("sigmoid", "tanh"):
-                norms = np.linalg.norm(rows.astype(np.float64), axis=1)
-                length = np.hypot(self.scale * np.quantile(norms, 0.99), self.bias_scale)
+                length = np.hypot(self.scale * np.quantile(row_norms(rows), 0.99), self.bias_scale)
                 reach = round_digits(4.0 * length + 1e-9, 3)
             self.reach_ = reach
             cell = 2.0 * reach / (1 << TABLE_BITS[str(self.precision)])
             per_code = self.quantizer_.step * self.scale / int8_normal_deviation()
             self.multiplier_, self.table_shift_ = fixed_point(per_code / cell, bits=20)
             self.height_ = float(np.abs(self._activation_table()).max()) or 1.0
-            self.scale_ = self.height_ / (self._limit * float(np.sqrt(self.n_components)))
+            self.scale_ = self.height_ / (self._limit * float(np.sqrt(self._m)))
 
     def _exact_kernel(self) -> Kernel:
         return Ridge(self.activation, self.scale, self.bias_scale)
@@ -95,7 +94,7 @@ class RandomRidge(Basis):
         return Bounds(1, product=np.inf, second_moment=moment, lipschitz=1.0, weight_moment=self.scale**2)
 
     def _units(self) -> tuple[int, int, int]:
-        return self.n_components, self.n_features_in_ + 1, 2
+        return self._m, self.n_features_in_ + 1, 2
 
     def _columns(self, unit: int) -> int:
         return unit
@@ -121,7 +120,7 @@ class RandomRidge(Basis):
         features = np.asarray(activation_function(self.activation)(projections))
         if features.shape != projections.shape:
             raise ValueError(f"the activation changed the shape from {projections.shape} to {features.shape}.")
-        return features.astype(projections.dtype, copy=False) * projections.dtype.type(1.0 / np.sqrt(self.n_components))
+        return features.astype(projections.dtype, copy=False) * projections.dtype.type(1.0 / np.sqrt(self._m))
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         directions, offsets, table = weights

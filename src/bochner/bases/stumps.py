@@ -61,7 +61,7 @@ class RandomStumps(Basis):
             self.radius_ = float(abs(X).max()) or 1.0
         else:
             self.radius_ = require_positive("radius", self.radius)
-        self.scale_ = 1.0 / float(np.sqrt(self.n_components)) if self._is_integer else 1.0
+        self.scale_ = 1.0 / float(np.sqrt(self._m)) if self._is_integer else 1.0
 
     def _exact_kernel(self) -> Kernel:
         return UniformStump(self.radius_) if self.thresholds == "uniform" else NormalStump()
@@ -74,7 +74,7 @@ class RandomStumps(Basis):
         return np.dtype(np.int8) if self._is_integer else np.dtype(X.dtype)
 
     def _units(self) -> tuple[int, int, int]:
-        return self.n_components, 2, 1
+        return self._m, 2, 1
 
     def _columns(self, unit: int) -> int:
         return unit
@@ -89,7 +89,7 @@ class RandomStumps(Basis):
         return coordinates.astype(np.int32), thresholds
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        return ops.stumps(X, *weights, X.dtype.type(1.0 / np.sqrt(self.n_components)))
+        return ops.stumps(X, *weights, X.dtype.type(1.0 / np.sqrt(self._m)))
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         return ops.stumps(X, *weights, np.int8(1))

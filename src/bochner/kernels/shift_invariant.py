@@ -42,11 +42,13 @@ class Matern(NormalMixture):
         positive = np.where(r > 0, r, 1.0)
         constant = (1.0 - self.nu) * np.log(2.0) - gammaln(self.nu)
         value = np.exp(constant + self.nu * np.log(positive) + log_bessel_k(self.nu, positive))
-        # Where the Bessel function is beyond the largest float, so near 0, the kernel is 1.
-        return np.where((r > 0) & np.isfinite(value), value, 1.0)
+        # The Bessel function overflows near 0, where the kernel is 1, and is lost far out, where it is 0.
+        return np.where((r > 0) & np.isfinite(value), value, np.where(r < 1.0, 1.0, 0.0))
 
     def mixing(self, stream_seed: int, start: int, stop: int) -> np.ndarray:
-        return np.sqrt(self.nu / Stream(stream_seed, "mixing").gamma(self.nu, start, stop)[:, 0])
+        gamma = Stream(stream_seed, "mixing").gamma(self.nu, start, stop)[:, 0]
+        # For tiny nu the law reaches beyond all floats; there a phase is uniform, and so it is at the cap.
+        return np.sqrt(self.nu / np.maximum(gamma, 1e-24 * self.nu))
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,9 @@ def debye_series(t: np.ndarray, v: float) -> np.ndarray:
 def log_bessel_k(v: float, r: np.ndarray) -> np.ndarray:
     """log K_v(r), by Debye's expansion in logarithms where the order is large (9.7.8)."""
     if v <= 50.0:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(kve(v, r)) - r
-    root = np.sqrt(1.0 + (r / v) ** 2)
+    root = np.hypot(1.0, r / v)
     exponent = root + np.log(r / v / (1.0 + root))
     return 0.5 * np.log(0.5 * np.pi / v) - v * exponent - 0.5 * np.log(root) + np.log(debye_series(1.0 / root, -v))
 

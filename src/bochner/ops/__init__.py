@@ -17,6 +17,7 @@ ORDER = ("native", "reference")
 NAMES = (
     "fwht", "fastfood", "maxout", "winners", "stumps", "waves", "bins",
     "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "calibrate", "rescale", "lookup",
+    "gram", "cross",
 )  # fmt: skip
 TABLE: dict[tuple[str, str], Callable[..., Any]] = {(name, "reference"): getattr(reference, name) for name in NAMES}
 TABLE.update({(name, "native"): function for name, function in native.FUNCTIONS.items()})
@@ -72,7 +73,9 @@ class Op:
 
 
 fwht, fastfood, maxout, winners, stumps, waves, bins = map(Op, NAMES[:7])
-project, project_phase, phase, waves_integer, fastfood_integer, calibrate, rescale, lookup = map(Op, NAMES[7:])
+project, project_phase, phase, waves_integer, fastfood_integer, calibrate, rescale, lookup, gram, cross = map(
+    Op, NAMES[7:]
+)
 cosine_table = reference.cosine_table
 
 if os.environ.get("BOCHNER_BACKEND"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from scipy.linalg.blas import dsyrk, ssyrk
 
 from .. import portable
 
@@ -164,3 +165,34 @@ def lookup(values: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray,
     """table[round((v multiplier + offset) / 2^shift) + half the table's length], saturated at its ends."""
     index = (values.astype(np.int64) * multiplier + offsets + (1 << (shift - 1))) >> shift
     return table[np.clip(index + len(table) // 2, 0, len(table) - 1)]
+
+
+def gram(z: np.ndarray) -> np.ndarray:
+    """Z'Z: int64 and exact for int8 and int16, float64 for floats.
+
+    Exact because every partial sum is an integer that the float type holds: float32 for 1024 rows of int8, float64 for
+    2^53 / 2^30 rows of int16. Only the upper triangle is computed, then mirrored.
+    """
+    if z.dtype.kind == "f":
+        return _mirrored(dsyrk(1.0, z.astype(np.float64, copy=False).T))
+    rows, work, product = (1024, np.float32, ssyrk) if z.dtype == np.int8 else (1 << 22, np.float64, dsyrk)
+    total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64, order="F")
+    for start in range(0, len(z), rows):
+        total += product(1.0, z[start : start + rows].astype(work).T).astype(np.int64)
+    return _mirrored(total)
+
+
+def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Z'Y: int64 and exact if both are integers of at most 16 bits, else float64."""
+    product = z.T.astype(np.float64) @ y.astype(np.float64)
+    return product.astype(np.int64) if z.dtype.kind == "i" and y.dtype.kind == "i" else product
+
+
+def _mirrored(upper: np.ndarray) -> np.ndarray:
+    """A symmetric matrix from its upper triangle, a stripe at a time."""
+    for start in range(0, len(upper), 512):
+        stripe = slice(start, start + 512)
+        upper[stripe, :start] = upper[:start, stripe].T
+        corner = upper[stripe, stripe]
+        corner[:] = np.triu(corner) + np.triu(corner, 1).T
+    return upper
