@@ -6,10 +6,18 @@ Random features turn a non-linear problem into a linear one that streams, adds, 
 from . import kernels, theory
 from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
 from .config import config_context, get_config, set_config
+from .models import (
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    advise,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Fastfood", "GatedLinear", "RandomBins", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps",
+    "Fastfood", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomBins", "RandomFeatureClassifier",
+    "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps", "advise",
     "config_context", "get_config", "kernels", "set_config", "theory",
 ]  # fmt: skip

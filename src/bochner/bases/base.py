@@ -12,6 +12,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
@@ -111,7 +112,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         if self.precision is not None:
             require_choice("precision", self.precision, PRECISIONS)
         self.seed_ = draw_seed(self.random_state)
-        rows = X[sample_rows(X.shape[0], SAMPLE, seed=0)]
+        rows = different_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)])
         if self._is_integer and self.quantizes_input:
             may_shift = self.shift_invariant and not scipy.sparse.issparse(X)
             self.quantizer_: Quantizer = choose_quantizer(rows, may_shift)
@@ -155,6 +156,38 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         return self._exact_kernel()(X, None if Z is None else self._validate(Z, reset=False))
+
+    def truncated(self, n_components: int) -> Basis:
+        """The fitted basis of the first columns alone: what fit would have given for fewer components."""
+        check_is_fitted(self)
+        columns = require_integer("n_components", n_components)
+        if columns > self._m or columns not in {self._m, *self._prefixes(columns)}:
+            raise ValueError(f"the first {columns} columns of this {type(self).__name__} are not a basis of its kind.")
+        shorter = copy(self)
+        shorter.n_components = columns
+        if self._is_integer:  # float features carry their scale in themselves
+            shorter.scale_ = self.scale_ * float(np.sqrt(self._m / columns))
+        shorter._n_features_out = columns
+        return shorter
+
+    def enlarged(self, n_components: int) -> Basis:
+        """The fitted basis of more columns of the same streams; those it has are the first of them."""
+        check_is_fitted(self)
+        larger = copy(self)
+        larger.n_components = require_integer("n_components", n_components)
+        larger.truncated(self._m)  # refuses where the columns at hand would not be a prefix
+        if self._is_integer:
+            larger.scale_ = self.scale_ * float(np.sqrt(self._m / larger._m))
+        larger._n_features_out = larger._m
+        return larger
+
+    def _prefixes(self, columns: int) -> set[int]:
+        """`columns`, if the first so many columns are a basis by themselves."""
+        return {columns}
+
+    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+        """The vectors (n, d, k) of the linear functions that features times coefficients (m, k) are around each row."""
+        raise ValueError(f"{type(self).__name__} is not locally linear; RandomMaxout and GatedLinear are.")
 
     def identity(self) -> tuple[Any, ...]:
         """All that determines the features; two fitted bases with equal identities make the same ones."""
@@ -280,6 +313,18 @@ def draw_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def different_rows(rows: Any) -> Any:
+    """Each different row once: a repeated row must not count for more than one with a weight would."""
+    if not scipy.sparse.issparse(rows):
+        return np.unique(rows, axis=0)
+    rows.sum_duplicates()
+    seen: dict[bytes, int] = {}
+    for i in range(rows.shape[0]):
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        seen.setdefault(rows.indices[part].tobytes() + rows.data[part].tobytes(), i)
+    return rows[list(seen.values())]
 
 
 def median_bandwidth(rows: Any, metric: str) -> float:

@@ -80,6 +80,9 @@ class RandomBins(Basis):
     def _columns(self, unit: int) -> int:
         return unit
 
+    def _prefixes(self, columns: int) -> set[int]:
+        return set()  # cells are hashed to all columns
+
     def column_tiles(self, X: Any, columns: int) -> Iterator[tuple[slice, Any]]:
         yield slice(0, self._m), self.features(X)  # every grid can reach every column
 

@@ -90,6 +90,10 @@ class FrequencyBasis(Basis):
     def _exact_kernel(self) -> Kernel:
         return self.kernel_
 
+    def _prefixes(self, columns: int) -> set[int]:
+        # An odd last column is a phased cosine, which more columns do not have.
+        return {columns} if columns % 2 == 0 or not getattr(self, "pairs", True) else set()
+
     def _phase_words(self, start: int, stop: int) -> np.ndarray:
         """The phases b of frequencies start..stop-1, in units of 2^-32 turns."""
         return Stream(self.seed_, "phase").bits(start, stop)[:, 0]

@@ -90,6 +90,23 @@ class GatedLinear(Basis):
     def _columns(self, unit: int) -> int:
         return unit * self._q
 
+    def _prefixes(self, columns: int) -> set[int]:
+        return {columns} if columns % self._q == 0 else set()
+
+    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+        """sum_l c_(l, winner) v_l / sqrt(units): features times c are <this, x>."""
+        if self._is_integer:
+            raise ValueError("local coefficients need a float precision: integer features are steps.")
+        X = self._validate(X, reset=False)
+        c = coefficients.reshape(self._unit_count, self._q, -1)
+        out = np.zeros((X.shape[0], self.n_features_in_, c.shape[2]))
+        for (start, stop), rows in self._tiles(X.shape[0], 0, self._unit_count):
+            gates, values = self._weights(start, stop, np.float64)
+            winners = ops.winners(np.asarray(X[rows] @ gates.T), self._q)
+            chosen = c[np.arange(start, stop), winners]  # (rows, units, k)
+            out[rows] += np.einsum("nuk,ud->ndk", chosen, values, optimize=True) / np.sqrt(self._unit_count)
+        return out
+
     def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
         d, q = self.n_features_in_, self._q
         gates, values = Stream(self.seed_, "gates"), Stream(self.seed_, "values")

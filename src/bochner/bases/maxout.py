@@ -120,6 +120,26 @@ class RandomMaxout(Basis):
             return unit * self._m
         return min(unit * padded_size(self.n_features_in_), self._m) if self.structured else unit
 
+    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+        """sum_l c_l (w_winner - mu_q x/|x|) / sqrt(m): features times c are <this, x>, since |x| = <x/|x|, x>."""
+        if self._is_integer or self.structured or self.shared_projections is not None:
+            raise ValueError("local coefficients need float, unstructured and unshared projections.")
+        X = self._validate(X, reset=False)
+        out = np.zeros((X.shape[0], self.n_features_in_, coefficients.shape[1]))
+        for (start, stop), rows in self._tiles(X.shape[0], 0, self._m):
+            (directions,) = self._weights(start, stop, np.float64)
+            winners = ops.winners(np.asarray(X[rows] @ directions.T), self._q)
+            c = coefficients[start:stop]
+            for j, pool in enumerate(directions.reshape(stop - start, self._q, -1).transpose(1, 0, 2)):
+                for k in range(c.shape[1]):
+                    out[rows, :, k] += np.where(winners == j, c[:, k], 0.0) @ pool
+        if self.center:
+            dense = X.toarray() if scipy.sparse.issparse(X) else X
+            norms = row_norms(dense)
+            unit = dense / np.where(norms > 0, norms, 1.0)[:, None]
+            out -= maximum_mean(self._q) * unit[:, :, None] * coefficients.sum(axis=0)
+        return out / np.sqrt(self._m)
+
     def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
         d, q = self.n_features_in_, self._q
         if self.structured:

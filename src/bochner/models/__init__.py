@@ -1,0 +1,11 @@
+"""Models: a basis, a loss and a solver behind scikit-learn's face."""
+
+from .advise import Advice, advise
+from .classifier import RandomFeatureClassifier
+from .exact import KernelRidgeClassifier, KernelRidgeRegressor
+from .regressor import RandomFeatureRegressor
+
+__all__ = [
+    "Advice", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomFeatureClassifier", "RandomFeatureRegressor",
+    "advise",
+]  # fmt: skip

@@ -1,0 +1,163 @@
+"""Least squares from the kernel matrix of the rows: for fewer rows than features, and for exact kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from scipy.linalg import cho_solve, eigh
+
+from ..blocks import Block
+from ..solvers import DualPath, DualProblem, Solution, dual_problem, factor_gram, solve_dual, solve_or_none
+from .penalty import candidates, edge_note, minimise, smallest
+from .problem import Fit, Problem, fold_of, wrong
+
+FOLDS = 5
+COLUMNS = 4096  # features of all rows that are held at a time
+
+
+def feature_kernel(problem: Problem, X: Any, Z: Any = None) -> np.ndarray:
+    """Z Z' of scaled features, a tile of columns at a time."""
+    total = np.zeros((X.shape[0], (X if Z is None else Z).shape[0]))
+    tiles = problem.basis.column_tiles(X, COLUMNS)
+    others = tiles if Z is None else problem.basis.column_tiles(Z, COLUMNS)
+    pairs = (
+        ((part, part) for _, part in tiles)
+        if Z is None
+        else ((a, b) for (_, a), (_, b) in zip(tiles, others, strict=True))
+    )
+    for left, right in pairs:
+        left, right = left.astype(np.float64), right.astype(np.float64)
+        product = left @ right.T
+        total += product.toarray() if scipy.sparse.issparse(product) else product
+    return total * problem.scale**2
+
+
+def fit_dual(problem: Problem, reason: str) -> Fit:
+    """The ridge model of features, by its dual; the rows fit in memory by assumption."""
+    block = problem.blocks.read(0, problem.blocks.n_rows)
+    kernel = feature_kernel(problem, block.X)
+    found, dual = solve_kernel(kernel, block, problem.alpha, problem.intercept, problem.classifies)
+    weights = np.ones(len(kernel)) if block.weight is None else block.weight
+    share = weights / weights.sum()
+    coefficients = np.empty((problem.basis.n_components, block.y.shape[1]))
+    mean = np.zeros(problem.basis.n_components)
+    for columns, part in problem.basis.column_tiles(block.X, COLUMNS):
+        part = part.astype(np.float64)
+        mean[columns] = np.asarray(part.T @ share).ravel() * problem.scale if problem.intercept else 0.0
+        # Dual coefficients of centred rows sum to zero (with weights), so b = Z'a needs no centring.
+        coefficients[columns] = problem.scale * np.asarray(part.T @ found.solution.coefficients)
+    coefficients -= np.outer(mean, found.solution.coefficients.sum(axis=0))
+    s = found.solution
+    solution = Solution(coefficients, s.method, s.alpha, s.status, s.residual, s.iterations, reason)
+    posterior = DualPosterior(problem, block.X, dual, s.alpha)
+    return Fit(solution, dual.mean_y - mean @ coefficients, found.penalty, found.noise, posterior)
+
+
+def solve_kernel(
+    kernel: np.ndarray, block: Block, alpha: Any, intercept: bool, classifies: bool
+) -> tuple[Fit, DualProblem]:
+    """Dual coefficients for a kernel matrix, the penalty chosen as `alpha` says; the intercept is the mean of y."""
+    dual = dual_problem(kernel, block.y.astype(np.float64), block.weight, intercept)
+    alpha, note = choose_alpha(kernel, dual, block, alpha, intercept, classifies)
+    solution = solve_dual(dual, alpha)
+    # y'(K + alpha I)^-1 y alpha = RSS + alpha |b|^2
+    energy = alpha * np.sum(dual.target * solution.coefficients / dual.root[:, None], axis=0)
+    noise = np.maximum(energy, 0.0) / max(np.sum(dual.root**2) - float(intercept), 1.0)
+    return Fit(solution, dual.mean_y, note, noise), dual
+
+
+def choose_alpha(
+    kernel: np.ndarray, dual: DualProblem, block: Block, alpha: Any, intercept: bool, classifies: bool
+) -> tuple[float, str]:
+    if isinstance(alpha, float):
+        return alpha, "given"
+    unit = float(np.trace(dual.kernel) / np.sum(dual.root**2))
+    if isinstance(alpha, str) and alpha == "loo":
+        alphas = candidates(alpha, unit, per_decade=2)
+        best = float(alphas[smallest(alphas, leave_one_out(dual, alphas, intercept))])
+        return best, "exact leave-one-out" + edge_note(best, alphas)
+    alphas = candidates(alpha, unit)
+    if classifies:
+        best = float(alphas[smallest(alphas, fold_errors(kernel, block, alphas, intercept))])
+        return best, f"error of {FOLDS} folds" + edge_note(best, alphas)
+    path = DualPath(dual.kernel, dual.target)
+    weight = float(np.sum(dual.root**2))
+
+    def criterion(a: float) -> float:
+        return path.generalised_cross_validation(a, weight, intercept)
+
+    best = minimise(criterion, alphas, refine=isinstance(alpha, str))
+    return best, "generalised cross-validation" + edge_note(best, alphas)
+
+
+def leave_one_out(dual: DualProblem, alphas: np.ndarray, intercept: bool) -> np.ndarray:
+    """The exact sum of squared leave-one-out errors for each penalty: residual_i / (1 - leverage_i)."""
+    values, vectors = eigh(dual.kernel)
+    share = dual.root**2 / np.sum(dual.root**2) if intercept else np.zeros(len(values))
+    totals = np.zeros(len(alphas))
+    for k, alpha in enumerate(alphas):
+        inverse = 1.0 / (np.maximum(values, 0.0) + alpha)
+        residual = alpha * (vectors @ (inverse[:, None] * (vectors.T @ dual.target)))
+        left = alpha * (vectors**2 @ inverse) - share
+        totals[k] = np.sum((residual / np.maximum(left, np.finfo(float).tiny)[:, None]) ** 2)
+    return totals
+
+
+def fold_errors(kernel: np.ndarray, block: Block, alphas: Sequence[float] | np.ndarray, intercept: bool) -> np.ndarray:
+    """Weighted number of rows that are classified wrongly by a model of the other folds, for each penalty."""
+    folds = fold_of(0, len(kernel), FOLDS)
+    counts = np.zeros(len(alphas))
+    for fold in range(FOLDS):
+        out, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        if not len(out) or not len(rest):
+            continue
+        weight = None if block.weight is None else block.weight[rest]
+        part = dual_problem(kernel[np.ix_(rest, rest)], block.y[rest].astype(np.float64), weight, intercept)
+        rows = kernel[np.ix_(out, rest)]
+        rows = part.center_new(rows) if intercept else rows
+        weights = np.ones(len(out)) if block.weight is None else block.weight[out]
+        for k, alpha in enumerate(alphas):
+            found = solve_or_none(part.kernel, part.target, float(alpha))
+            if found is None:
+                counts[k] = np.inf
+                continue
+            counts[k] += weights @ wrong(rows @ (found * part.root[:, None]) + part.mean_y, block.y[out])
+    return counts
+
+
+@dataclass
+class DualPosterior:
+    """Predictive variances from the kernel of new rows with the training rows, which it keeps."""
+
+    problem: Problem
+    X: Any = field(repr=False)
+    dual: DualProblem = field(repr=False)
+    alpha: float
+
+    def factor(self) -> Any:
+        factor = factor_gram(self.dual.kernel, self.alpha)
+        if factor is None:
+            raise ValueError(f"the posterior is improper at alpha={self.alpha:g}: use a larger penalty.")
+        return factor
+
+    def spread(self, features: np.ndarray, X: Any) -> np.ndarray:
+        """1/n + (k(x, x) - k'(K + alpha I)^-1 k) / alpha, with centred kernels."""
+        raw = feature_kernel(self.problem, X, self.X)
+        square = np.sum(features**2, axis=1)
+        if self.problem.intercept:
+            share = self.dual.root**2 / np.sum(self.dual.root**2)
+            square = square - 2.0 * (raw @ share) + self.dual.grand_mean
+            raw = self.dual.center_new(raw)
+        rows = raw * self.dual.root
+        explained = np.sum(rows * cho_solve(self.factor(), rows.T).T, axis=1)
+        offset = 1.0 / np.sum(self.dual.root**2) if self.problem.intercept else 0.0
+        return offset + np.maximum(square - explained, 0.0) / self.alpha
+
+    def log_marginal_likelihood(self, noise: np.ndarray) -> float:
+        rows = max(np.sum(self.dual.root**2) - float(self.problem.intercept), 1.0)
+        determinant = 2.0 * np.sum(np.log(np.diagonal(self.factor()[0]))) - len(self.dual.root) * np.log(self.alpha)
+        return float(-0.5 * np.sum(rows * (np.log(2.0 * np.pi * noise) + 1.0) + determinant))

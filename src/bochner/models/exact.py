@@ -1,0 +1,156 @@
+"""Ridge with an exact kernel: the reference for random features, and the answer where rows are few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..arrays import to_numpy
+from ..bases.base import SAMPLE, different_rows, settle_bandwidth
+from ..blocks import Block
+from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvariant
+from ..streams import sample_rows
+from ..validation import require_choice, require_finite, require_numbers
+from .base import RandomFeatureModel, check_weights, row_slices
+from .classifier import RandomFeatureClassifier
+from .dual import solve_kernel
+from .regressor import MultiOutputRegressor, RandomFeatureRegressor
+
+
+class KernelRidgeModel(BaseEstimator):
+    """What the exact regressor and classifier share."""
+
+    kernel: Any
+    bandwidth: Any
+    nu: float
+    alpha: Any
+    fit_intercept: bool
+    _classifies = False
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to rows X and targets y; n x n matrices are made."""
+        alpha = RandomFeatureModel._alpha(self)
+        X, y = self._validate(X, y)
+        weight = check_weights(sample_weight, X.shape[0])
+        codes = self._code(y, first=True)
+        weight = self._weigh(y, weight)
+        if weight is not None and (weight == 0).any():
+            X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
+        self.kernel_ = self._settled_kernel(X)
+        block = Block(X, codes, weight, 0)
+        fit, dual = solve_kernel(self.kernel_(X), block, alpha, self.fit_intercept, self._classifies)
+        self.X_fit_, self.dual_coef_, self.intercept_ = X, fit.solution.coefficients, fit.intercept
+        self.alpha_, self.solution_, self.penalty_ = fit.solution.alpha, fit.solution, fit.penalty
+        self._dual = dual if self.fit_intercept else None
+        return self
+
+    def _settled_kernel(self, X: np.ndarray) -> Kernel:
+        named = {"gaussian": Gaussian(), "laplacian": Laplacian(), "matern": Matern(nu=self.nu), "cauchy": Cauchy()}
+        kernel = self.kernel if isinstance(self.kernel, Kernel) else named[require_choice("kernel", self.kernel, named)]
+        if isinstance(kernel, ShiftInvariant) and kernel.bandwidth is None:
+            rows = different_rows(X[sample_rows(len(X), SAMPLE, seed=0)])
+            return kernel.with_bandwidth(settle_bandwidth(self.bandwidth, rows, kernel.metric))
+        return kernel
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = self._validate(X)
+        out = np.empty((len(X), self.dual_coef_.shape[1]))
+        for rows in row_slices(len(X), 3 * len(self.X_fit_)):
+            kernel = self.kernel_(X[rows], self.X_fit_)
+            kernel = kernel if self._dual is None else self._dual.center_new(kernel)
+            out[rows] = kernel @ self.dual_coef_ + self.intercept_
+        return out
+
+    def _validate(self, X: Any, *y: Any) -> Any:
+        X = to_numpy(X)
+        require_numbers(X)
+        checks = {"multi_output": True, "y_numeric": not self._classifies} if y else {}
+        targets = [to_numpy(part) for part in y]
+        checked = validate_data(
+            self, X, *targets, reset=bool(y), dtype=[np.float64, np.float32], ensure_all_finite=False, **checks
+        )
+        require_finite(checked[0] if y else checked)
+        return checked
+
+    def _weigh(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+        return weight
+
+
+class KernelRidgeRegressor(MultiOutputRegressor, KernelRidgeModel):
+    """Kernel ridge regression with an exact kernel, for up to some ten thousand rows.
+
+    kernel : "gaussian", "laplacian", "matern", "cauchy", or any kernel object. bandwidth, nu : as in RandomFourier.
+    alpha, fit_intercept : as in RandomFeatureRegressor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelRidgeRegressor
+    >>> X = np.linspace(-3, 3, 50)[:, None]
+    >>> bool(KernelRidgeRegressor().fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.999)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str = "median",
+        nu: float = 1.5,
+        alpha: Any = "auto",
+        fit_intercept: bool = True,
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.nu = nu
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+
+    _code = RandomFeatureRegressor._code
+    _outputs: Any
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self._scores(X).reshape(-1, *self._outputs)
+
+
+class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
+    """Least-squares classification with an exact kernel, for up to some ten thousand rows.
+
+    Parameters are those of KernelRidgeRegressor, and class_weight as in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bochner import KernelRidgeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(KernelRidgeClassifier().fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    _classifies = True
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str = "median",
+        nu: float = 1.5,
+        alpha: Any = "auto",
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.nu = nu
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+
+    _code = RandomFeatureClassifier._code
+    _weigh = RandomFeatureClassifier._weigh
+    decision_function = RandomFeatureClassifier.decision_function
+    predict = RandomFeatureClassifier.predict

@@ -1,0 +1,54 @@
+"""precision="auto": 8-bit features where they lose nothing, 14 bits where they are too few, floats beyond that.
+
+Rounding features to a step acts like a ridge of about n step^2/12, and blurs features that vary by less than a few
+steps. So integers are taken if every feature's deviation is many steps and the penalty is above that floor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..bases import Basis
+from ..blocks import MemoryBlocks
+from ..moments import Moments
+from ..streams import sample_rows
+from .matrix_free import PROBE, probe_alpha
+
+MANY_STEPS = 10.0
+LADDER = ("int8", "int14", None)
+
+
+def choose_precision(basis: Basis, problem_of: Any, X: Any, y: np.ndarray, weight: Any) -> tuple[Basis, str]:
+    """The fitted basis of the lowest precision that a sample of the rows allows, and why."""
+    rows = sample_rows(X.shape[0], PROBE, seed=3)
+    probe = MemoryBlocks(X[rows], y[rows], None if weight is None else weight[rows])
+    floats = clone(basis).set_params(precision=None).fit(X)
+    alpha, _ = probe_alpha(problem_of(floats, probe))
+    refused = []
+    for precision in LADDER[:-1]:
+        try:
+            candidate = clone(basis).set_params(precision=precision).fit(X)
+        except ValueError as error:
+            refused.append(f"{precision} is refused ({error})")
+            continue
+        trouble = too_coarse(candidate, Moments.of(candidate.features(probe.X), probe.y), alpha, X.shape[0])
+        if not trouble:
+            return candidate, "; ".join([*refused, f"{precision}: every feature varies by many steps"])
+        refused.append(f"{precision} is too coarse ({trouble})")
+    return floats, "; ".join(refused)
+
+
+def too_coarse(basis: Basis, moments: Moments, alpha: float, rows: int) -> str:
+    """Why this integer precision would lose accuracy, or nothing."""
+    if not basis.quantizes_input:  # comparisons are exact in integers
+        return ""
+    smallest = float(moments.deviations().min())
+    if smallest < MANY_STEPS:
+        return f"a feature has a deviation of {smallest:.1f} steps"
+    floor = rows * float(basis.scale_) ** 2 / 12.0
+    if alpha < floor:
+        return f"the penalty {alpha:.1e} is below the rounding floor {floor:.1e}"
+    return ""

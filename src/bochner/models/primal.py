@@ -1,0 +1,184 @@
+"""Least squares from moments: one pass over the rows for the sums, then matrices of the size of the features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve, eigh
+
+from ..blocks import Block
+from ..config import memory_budget
+from ..moments import Centered, FoldedMoments, Moments
+from ..solvers import RidgePath, Solution, factor_gram, solve_gram, solve_or_none
+from .penalty import candidates, edge_note, minimise, smallest
+from .problem import Fit, Problem, fold_of, wrong
+
+FOLDS = 5
+MANY_FEATURES = 2048  # above, one fold is held out instead of five: five times fewer factorisations
+
+
+def reduce_moments(problem: Problem, title: str = "moments") -> Moments:
+    def moments(block: Block) -> Moments:
+        return Moments.of(problem.features(block.X), block.y, block.weight)
+
+    return problem.blocks.reduce(moments, width=3 * problem.basis.n_components, title=title)
+
+
+def fit_primal(problem: Problem, reason: str) -> tuple[Fit, Moments]:
+    """The ridge model of all rows, and its moments."""
+    if isinstance(problem.alpha, float) or not problem.classifies or problem.asks_for("loo"):
+        moments = reduce_moments(problem)
+        if problem.asks_for("loo"):
+            centered = moments.centered(problem.scale, problem.intercept)
+            alpha, note = by_leave_one_out(problem, centered)
+            return finish(centered, alpha, note, problem.intercept, reason), moments
+        return fit_moments(moments, problem.scale, problem.alpha, problem.intercept, reason), moments
+    folded = reduce_folds(problem)
+    moments = folded.total()
+    centered = moments.centered(problem.scale, problem.intercept)
+    alpha, note = by_folds(problem, folded, moments, centered)
+    return finish(centered, alpha, note, problem.intercept, reason), moments
+
+
+def fit_moments(moments: Moments, scale: float, alpha: Any, intercept: bool, reason: str) -> Fit:
+    """The ridge model from moments alone; several candidates are judged by generalised cross-validation."""
+    centered = moments.centered(scale, intercept)
+    if isinstance(alpha, float):
+        return finish(centered, alpha, "given", intercept, reason)
+    path = RidgePath(centered.gram, centered.cross, centered.square)
+    alphas = candidates(alpha, np.trace(centered.gram) / centered.weight)
+
+    def criterion(a: float) -> float:
+        return path.generalised_cross_validation(a, centered.weight, intercept)
+
+    best = minimise(criterion, alphas, refine=isinstance(alpha, str))
+    return finish(centered, best, "generalised cross-validation" + edge_note(best, alphas), intercept, reason)
+
+
+def finish(centered: Centered, alpha: float, note: str, intercept: bool, reason: str) -> Fit:
+    """Solve at the chosen penalty; the noise is that of the Bayesian linear model."""
+    found = solve_gram(centered.gram, centered.cross, alpha)
+    solution = Solution(found.coefficients, found.method, alpha, found.status, found.residual, found.iterations, reason)
+    b = found.coefficients
+    penalty = alpha * np.sum(b**2, axis=0)
+    error = np.maximum(centered.square - np.sum(b * centered.cross, axis=0) - penalty, 0.0)
+    noise = (error + penalty) / max(centered.weight - float(intercept), 1.0)
+    return Fit(
+        solution, centered.mean_y - centered.mean_z @ b, note, noise, PrimalPosterior(centered, alpha, intercept)
+    )
+
+
+# ---- folds ----
+
+
+def reduce_folds(problem: Problem) -> FoldedMoments:
+    """Moments of five folds; or, where features are many, of a held-out fifth (fold 0) and of the rest (fold 1)."""
+    m = problem.basis.n_components
+    apart = FOLDS if m <= MANY_FEATURES and (FOLDS + 3) * 8 * m * m <= memory_budget() else 2
+
+    def moments(block: Block) -> FoldedMoments:
+        folds = fold_of(block.start, block.start + block.X.shape[0], FOLDS)
+        features = problem.features(block.X)
+        parts: list[Moments | None] = []
+        for fold in range(apart):
+            chosen = folds == fold if apart == FOLDS or fold == 0 else folds != 0
+            weight = None if block.weight is None else block.weight[chosen]
+            parts.append(Moments.of(features[chosen], block.y[chosen], weight) if chosen.any() else None)
+        return FoldedMoments(parts)
+
+    return problem.blocks.reduce(moments, width=4 * m, title="moments")
+
+
+def by_folds(problem: Problem, folded: FoldedMoments, total: Moments, whole: Centered) -> tuple[float, str]:
+    """The penalty of smallest error on rows left out: training moments by subtraction, then a pass for the errors."""
+    alphas = candidates(problem.alpha, np.trace(whole.gram) / whole.weight)
+    held_out = range(len(folded.folds)) if len(folded.folds) == FOLDS else range(1)
+    models: dict[int, list[tuple[np.ndarray, np.ndarray] | None]] = {}
+    for fold in held_out:
+        part = folded.folds[fold]
+        if part is None or part.rows == total.rows:
+            continue
+        rest = (total - part).centered(problem.scale, problem.intercept)
+        solutions = [solve_or_none(rest.gram, rest.cross, a) for a in alphas]
+        models[fold] = [None if b is None else (problem.scale * b, rest.mean_y - rest.mean_z @ b) for b in solutions]
+    if not models:
+        return float(alphas[smallest(alphas, np.zeros(len(alphas)))]), "too few rows to leave any out: the largest"
+
+    def errors(block: Block) -> np.ndarray:
+        folds = fold_of(block.start, block.start + block.X.shape[0], FOLDS)
+        count = np.zeros(len(alphas))
+        for fold, pairs in models.items():
+            rows = np.flatnonzero(folds == fold)
+            if not len(rows):
+                continue
+            features, codes = problem.features(block.X[rows]), block.y[rows]
+            weight = np.ones(len(rows)) if block.weight is None else block.weight[rows]
+            for k, pair in enumerate(pairs):
+                count[k] += np.inf if pair is None else weight @ wrong(features @ pair[0] + pair[1], codes)
+        return count
+
+    counts = problem.blocks.reduce(errors, width=2 * problem.basis.n_components, title="errors of folds")
+    best = float(alphas[smallest(alphas, counts)])
+    how = f"error of {FOLDS} folds" if len(models) > 1 else "error of a held-out fifth"
+    return best, how + edge_note(best, alphas)
+
+
+# ---- leave one out ----
+
+
+def by_leave_one_out(problem: Problem, centered: Centered) -> tuple[float, str]:
+    """Exact leave-one-out squared error: an eigen-decomposition and a second pass for the leverages."""
+    values, vectors = eigh(centered.gram)
+    alphas = candidates(problem.alpha, np.trace(centered.gram) / centered.weight, per_decade=2)
+    inverse = 1.0 / np.maximum(np.maximum(values, 0.0)[:, None] + alphas, np.finfo(float).tiny)
+    rotated = vectors.T @ centered.cross
+
+    def errors(block: Block) -> np.ndarray:
+        features = np.asarray(problem.features(block.X) @ vectors) * problem.scale - centered.mean_z @ vectors
+        weight = np.ones(len(features)) if block.weight is None else block.weight
+        leverage = weight[:, None] * (features**2 @ inverse + float(problem.intercept) / centered.weight)
+        total = np.zeros(len(alphas))
+        for k in range(len(alphas)):
+            residual = block.y - centered.mean_y - features @ (rotated * inverse[:, k : k + 1])
+            total[k] = np.sum(weight[:, None] * (residual / (1.0 - leverage[:, k : k + 1])) ** 2)
+        return total
+
+    totals = problem.blocks.reduce(errors, width=4 * problem.basis.n_components, title="leverages")
+    best = float(alphas[smallest(alphas, totals)])
+    return best, "exact leave-one-out, by a second pass" + edge_note(best, alphas)
+
+
+# ---- posterior ----
+
+
+@dataclass
+class PrimalPosterior:
+    """The Gaussian posterior of the coefficients: covariance noise (G + alpha I)^-1; factored when first asked."""
+
+    centered: Centered
+    alpha: float
+    intercept: bool
+    _factor: Any = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_factor": None}
+
+    def factor(self) -> Any:
+        if self._factor is None:
+            self._factor = factor_gram(self.centered.gram, self.alpha)
+        if self._factor is None:
+            raise ValueError(f"the posterior is improper at alpha={self.alpha:g}: use a larger penalty.")
+        return self._factor
+
+    def spread(self, features: np.ndarray, X: Any) -> np.ndarray:
+        """1/n + z'(G + alpha I)^-1 z of scaled features; times the noise it is the variance of the mean."""
+        z = features - self.centered.mean_z
+        offset = 1.0 / self.centered.weight if self.intercept else 0.0
+        return offset + np.sum(z * cho_solve(self.factor(), z.T).T, axis=1)
+
+    def log_marginal_likelihood(self, noise: np.ndarray) -> float:
+        rows = max(self.centered.weight - float(self.intercept), 1.0)
+        determinant = 2.0 * np.sum(np.log(np.diagonal(self.factor()[0]))) - len(self.centered.gram) * np.log(self.alpha)
+        return float(-0.5 * np.sum(rows * (np.log(2.0 * np.pi * noise) + 1.0) + determinant))

@@ -1,0 +1,61 @@
+"""A least-squares problem as the three ways of solving it see it, and what they give back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..bases import Basis
+from ..blocks import Blocks
+from ..solvers import Solution
+from ..streams import Stream
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows with coded targets (n, k) and weights in blocks, a fitted basis, and what was asked for.
+
+    alpha is a number, a list of candidates, or "auto" or "loo"; `classifies` says that targets are +-1 codes.
+    """
+
+    basis: Basis
+    blocks: Blocks
+    alpha: float | Sequence[float] | str
+    intercept: bool
+    classifies: bool
+
+    def asks_for(self, word: str) -> bool:
+        return isinstance(self.alpha, str) and self.alpha == word
+
+    @property
+    def scale(self) -> float:
+        return float(self.basis.scale_)
+
+    def features(self, X: Any) -> Any:
+        return self.basis.features(X)
+
+
+@dataclass
+class Fit:
+    """A solved problem. `posterior` gives predictive variances, or is None; `penalty` says how alpha was chosen."""
+
+    solution: Solution
+    intercept: np.ndarray
+    penalty: str
+    noise: np.ndarray
+    posterior: Any = None
+
+
+def fold_of(start: int, stop: int, folds: int) -> np.ndarray:
+    """The fold of each row, from its number alone, so that blocks do not matter."""
+    return Stream(0, "folds").integers(start, stop, folds)[:, 0]
+
+
+def wrong(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Which rows (n,) are classified wrongly: scores and +-1 codes of shape (n, k)."""
+    if codes.shape[1] == 1:
+        return (scores[:, 0] > 0) != (codes[:, 0] > 0)
+    return scores.argmax(axis=1) != codes.argmax(axis=1)

@@ -1,0 +1,148 @@
+"""Sums that add and subtract: n, sum z, sum y, Z'Z, Z'Y, Y'Y, weighted or not.
+
+For integer features without weights the sums of z are exact int64, whatever the size of blocks and the order of
+additions, and what was added can be taken away without a trace. Float weights or targets make their own sums inexact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from . import ops
+
+
+class Centered(NamedTuple):
+    """The least-squares problem after the intercept is taken out: minimise |y - Z b|^2 + alpha |b|^2."""
+
+    gram: np.ndarray
+    cross: np.ndarray
+    square: np.ndarray  # Y'Y, one number per output
+    mean_z: np.ndarray
+    mean_y: np.ndarray
+    weight: float
+    rows: int
+
+
+@dataclass
+class Moments:
+    """rows is how many were added; weight is the sum of their weights (rows if there are none)."""
+
+    rows: int
+    weight: Any
+    sum_z: np.ndarray
+    sum_y: np.ndarray
+    gram: np.ndarray
+    cross: np.ndarray
+    square: np.ndarray
+
+    @classmethod
+    def of(cls, features: Any, y: np.ndarray, weight: np.ndarray | None = None) -> Moments:
+        """The moments of some rows: features (n, m) dense or CSR, y (n, k), weights (n,) or None."""
+        n = features.shape[0]
+        if weight is not None:
+            root = np.sqrt(weight)
+            weighted = cls.of(_times_rows(features, root), y * root[:, None])
+            sums = np.asarray(features.T @ weight, dtype=np.float64), weight @ y
+            return cls(n, float(weight.sum()), *sums, weighted.gram, weighted.cross, weighted.square)
+        wide = np.int64 if features.dtype.kind == "i" else np.float64
+        if scipy.sparse.issparse(features):
+            features = features.astype(wide)
+            gram, cross = (features.T @ features).toarray(), features.T @ (y if y.dtype.kind == "f" else y.astype(wide))
+        else:
+            gram, cross = ops.gram(features), ops.cross(features, y)
+        sum_z = np.asarray(features.sum(axis=0, dtype=wide)).ravel()
+        y = y.astype(np.int64 if y.dtype.kind == "i" else np.float64)
+        return cls(n, n, sum_z, y.sum(axis=0), gram, np.asarray(cross), y.T @ y)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the sums of features are exact integers."""
+        return self.gram.dtype.kind == "i"
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))._guarded()
+
+    def __sub__(self, other: Moments) -> Moments:
+        if other.rows > self.rows:
+            raise ValueError(f"cannot take {other.rows} rows away from {self.rows}.")
+        return Moments(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))
+
+    def __iadd__(self, other: Moments) -> Moments:
+        if self.gram.dtype != other.gram.dtype or self.cross.dtype != other.cross.dtype:
+            return self + other
+        for f in fields(self):
+            value = getattr(self, f.name)
+            value += getattr(other, f.name)
+            setattr(self, f.name, value)
+        return self._guarded()
+
+    def _guarded(self) -> Moments:
+        """Refuse before int64 can overflow: the next sum as large as this one must still fit."""
+        if self.is_exact and len(self.gram) and int(np.abs(np.diagonal(self.gram)).max()) > 2**61:
+            raise OverflowError(f"after {self.rows} rows the integer sums are near the limit of 64 bits; use floats.")
+        return self
+
+    def prefix(self, columns: int) -> Moments:
+        """The moments of the first columns alone."""
+        part = slice(None, columns)
+        parts = self.sum_z[part], self.sum_y, self.gram[part, part], self.cross[part], self.square
+        return Moments(self.rows, self.weight, *parts)
+
+    def centered(self, scale: float = 1.0, intercept: bool = True) -> Centered:
+        """The problem in float64, features times `scale`."""
+        weight = float(self.weight)
+        square = np.diagonal(self.square).astype(np.float64)
+        if not intercept:
+            means = np.zeros(len(self.sum_z)), np.zeros(len(self.sum_y))
+            return Centered(self.gram * scale**2, self.cross * scale, square, *means, weight, self.rows)
+        mean_z, mean_y = self.sum_z / weight, self.sum_y / weight
+        gram = self._centered_gram(mean_z)
+        gram *= scale**2
+        cross = (self.cross - np.outer(self.sum_z, mean_y)) * scale
+        square = np.maximum(square - weight * mean_y**2, 0.0)
+        return Centered(gram, cross, square, mean_z * scale, mean_y, weight, self.rows)
+
+    def _centered_gram(self, mean_z: np.ndarray) -> np.ndarray:
+        """Z'Z - n mean mean'. Exact integers are subtracted as integers where they fit, so nothing cancels badly."""
+        if self.is_exact and float(self.rows) * float(np.abs(np.diagonal(self.gram)).max(initial=0)) < 2**62:
+            return (self.gram * self.rows - np.outer(self.sum_z, self.sum_z)) / self.rows
+        return self.gram - np.outer(self.sum_z, mean_z)
+
+    def deviations(self) -> np.ndarray:
+        """The standard deviation of each feature, in its own units."""
+        weight = float(self.weight)
+        return np.sqrt(np.maximum(np.diagonal(self.gram) / weight - (self.sum_z / weight) ** 2, 0.0))
+
+
+class FoldedMoments:
+    """Moments of each fold apart; all but one are the total less that one."""
+
+    def __init__(self, folds: list[Moments | None]) -> None:
+        self.folds = folds
+
+    def __iadd__(self, other: FoldedMoments) -> FoldedMoments:
+        for k, part in enumerate(other.folds):
+            mine = self.folds[k]
+            if mine is None or part is None:
+                self.folds[k] = part if mine is None else mine
+            else:
+                mine += part
+                self.folds[k] = mine
+        return self
+
+    def total(self) -> Moments:
+        parts = [part for part in self.folds if part is not None]
+        return parts[0] if len(parts) == 1 else reduce(add, parts)
+
+
+def _times_rows(features: Any, factor: np.ndarray) -> Any:
+    """Each row times its factor, in float64."""
+    if scipy.sparse.issparse(features):
+        return scipy.sparse.diags_array(factor) @ features.astype(np.float64)
+    return features.astype(np.float64) * factor[:, None]

@@ -1,0 +1,50 @@
+"""The dual: (K + alpha I) a = y with K = Z Z', for fewer rows than features or for an exact kernel; b = Z'a."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .base import Solution
+from .cholesky import solve_gram
+
+
+class DualProblem(NamedTuple):
+    """K and y after centring and weighting: rows are multiplied by the square roots of their weights."""
+
+    kernel: np.ndarray
+    target: np.ndarray
+    root: np.ndarray
+    mean_y: np.ndarray
+    row_means: np.ndarray  # weighted means of the rows of the raw kernel, and of all of it: to centre new rows
+    grand_mean: float
+
+    def center_new(self, rows: np.ndarray) -> np.ndarray:
+        """k(x, x_i) of new rows x, as inner products of centred features, unweighted."""
+        weights = self.root**2 / np.sum(self.root**2)
+        return rows - (rows @ weights)[:, None] - self.row_means + self.grand_mean
+
+
+def dual_problem(kernel: np.ndarray, y: np.ndarray, weight: np.ndarray | None, intercept: bool) -> DualProblem:
+    """Centre K = Z Z' and y by their weighted means, so that an intercept is exact. The kernel is not changed."""
+    root = np.ones(len(y)) if weight is None else np.sqrt(weight)
+    if intercept:
+        share = root**2 / np.sum(root**2)
+        means = kernel @ share
+        grand = float(share @ means)
+        mean_y = share @ y
+        kernel = kernel - means[:, None] - means[None, :] + grand
+    else:
+        means, grand, mean_y = np.zeros(len(y)), 0.0, np.zeros(y.shape[1])
+    if weight is not None:
+        kernel = kernel * root[:, None] * root[None, :]
+    return DualProblem(kernel, (y - mean_y) * root[:, None], root, mean_y, means, grand)
+
+
+def solve_dual(problem: DualProblem, alpha: float) -> Solution:
+    """The dual coefficients a, to be used with centred features of the training rows: b = Z'(root a)."""
+    found = solve_gram(problem.kernel, problem.target, alpha)
+    method = "dual" if found.method == "cholesky" else f"dual, {found.method}"
+    scaled = found.coefficients * problem.root[:, None]
+    return Solution(scaled, method, alpha, found.status, found.residual, found.iterations)

@@ -1,0 +1,115 @@
+"""Solvers: three ways to one answer, recovery of singular problems, and the whole penalty path."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
+
+from bochner.moments import Moments
+from bochner.solvers import DualPath, RidgePath, dual_problem, solve_dual, solve_gram, solve_products
+
+
+def problem(seed, n, m, k, weighted):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, m)) * 10.0 ** rng.uniform(-1, 1, m) + rng.standard_normal(m)
+    return Z, rng.standard_normal((n, k)), rng.uniform(0.1, 3, n) if weighted else None
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 30),
+    m=st.integers(1, 30),
+    k=st.integers(1, 3),
+    log_alpha=st.floats(-3, 4),
+    intercept=st.booleans(),
+    weighted=st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
+def test_primal_dual_and_conjugate_gradients_agree(seed, n, m, k, log_alpha, intercept, weighted):
+    Z, y, weight = problem(seed, n, m, k, weighted)
+    alpha = 10.0**log_alpha
+    expected = (
+        Ridge(alpha=alpha, fit_intercept=intercept, solver="svd").fit(Z, y, sample_weight=weight).coef_.reshape(k, m).T
+    )
+    centered = Moments.of(Z, y, weight).centered(1.0, intercept)
+    primal = solve_gram(centered.gram, centered.cross, alpha).coefficients
+    dual = solve_dual(dual_problem(Z @ Z.T, y, weight, intercept), alpha).coefficients
+    free = solve_products(
+        lambda v: centered.gram @ v, centered.cross, alpha, rank=min(m, 5), tolerance=1e-12, max_iterations=5000
+    )
+    path = RidgePath(centered.gram, centered.cross, centered.square).coefficients(alpha)
+    size = np.abs(expected).max() + 1e-9
+    for found in (primal, (Z - centered.mean_z).T @ dual, free.coefficients, path):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * size)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_paths_know_errors_degrees_and_likelihood(intercept):
+    Z, y, _ = problem(0, 25, 12, 2, False)
+    centered = Moments.of(Z, y).centered(1.0, intercept)
+    primal = RidgePath(centered.gram, centered.cross, centered.square)
+    dual_form = dual_problem(Z @ Z.T, y, None, intercept)
+    dual = DualPath(dual_form.kernel, dual_form.target)
+    Zc, yc = Z - centered.mean_z, y - centered.mean_y
+    for alpha in (1e-3, 0.1, 10.0):
+        hat = Zc @ np.linalg.solve(Zc.T @ Zc + alpha * np.eye(12), Zc.T)
+        residual = yc - hat @ yc
+        covariance = np.eye(25) + Zc @ Zc.T / alpha
+        rows = 25 - intercept
+        noise = np.array([c @ np.linalg.solve(covariance, c) for c in yc.T]) / rows
+        logdet = np.linalg.slogdet(covariance)[1]
+        likelihood = -0.5 * np.sum(rows * np.log(2 * np.pi * noise) + rows + logdet)
+        gcv = 25 * np.sum(residual**2) / (25 - np.trace(hat) - intercept) ** 2
+        for path in (primal, dual):
+            np.testing.assert_allclose(path.errors(alpha)[0], np.sum(residual**2, axis=0), rtol=1e-8)
+            assert path.degrees(alpha) == pytest.approx(np.trace(hat), rel=1e-9)
+            assert path.generalised_cross_validation(alpha, 25, intercept) == pytest.approx(gcv, rel=1e-8)
+            found, variance = path.log_marginal_likelihood(alpha, 25, intercept)
+            assert found == pytest.approx(likelihood, rel=1e-9)
+            np.testing.assert_allclose(variance, noise, rtol=1e-8)
+
+
+def test_a_singular_gram_is_recovered_and_reported():
+    Z = np.random.default_rng(0).standard_normal((10, 4))
+    Z = np.hstack([Z, Z])  # every column twice
+    y = Z @ np.ones((8, 1))
+    solution = solve_gram(Z.T @ Z, Z.T @ y, 0.0)
+    assert "recovered" in solution.status
+    assert "4 of 8 directions dropped" in solution.status
+    np.testing.assert_allclose(solution.coefficients, np.linalg.pinv(Z) @ y, rtol=1e-8)
+    assert solution.residual < 1e-10
+
+
+def test_a_bad_condition_is_refined():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((60, 60)))[0]
+    G = (Q * np.logspace(0, -9, 60)) @ Q.T
+    G = 0.5 * (G + G.T)
+    c = rng.standard_normal((60, 1))
+    solution = solve_gram(G, c, 1e-10)
+    assert solution.residual < 1e-6
+    assert np.linalg.norm(G @ solution.coefficients + 1e-10 * solution.coefficients - c) < 1e-6 * np.linalg.norm(c)
+
+
+def test_preconditioner_saves_iterations():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((300, 300)))[0]
+    G = (Q * np.logspace(4, -4, 300)) @ Q.T
+    c = rng.standard_normal((300, 2))
+    counts = [solve_products(lambda v: G @ v, c, 1e-2, rank=r, max_iterations=2000).iterations for r in (1, 150)]
+    assert counts[1] < counts[0] / 3
+
+
+def test_short_of_tolerance_is_said():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((50, 50))
+    solution = solve_products(lambda v: A.T @ (A @ v), rng.standard_normal((50, 1)), 1e-9, rank=1, max_iterations=2)
+    assert "short of the tolerance" in solution.status
+    assert solution.iterations == 2
+
+
+def test_one_feature():
+    path = RidgePath(np.array([[4.0]]), np.array([[2.0]]), np.array([3.0]))
+    assert path.coefficients(1.0)[0, 0] == pytest.approx(0.4)
+    assert path.degrees(1.0) == pytest.approx(0.8)
