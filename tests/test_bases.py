@@ -315,7 +315,7 @@ def test_wide_sparse_rows_are_not_made_dense_in_fit():
 def test_forks_do_not_inherit_a_held_lock():
     import os
 
-    from bochner.bases.base import WEIGHTS
+    from bochner.bases.cache import WEIGHTS
 
     X = contracts.rows()
     basis = RandomFourier(20, random_state=0).fit(X)

@@ -440,6 +440,23 @@ def test_every_kind_of_input_gives_the_same_model(tmp_path):
         )
 
 
+def test_blocks_of_memory_are_rows_with_targets():
+    blocks = bochner.blocks.MemoryBlocks(X, Y[:, 0], WEIGHT)
+    expected = RandomFeatureRegressor(fourier(), alpha=0.1).fit(X, Y[:, 0], WEIGHT)
+    assert np.array_equal(RandomFeatureRegressor(fourier(), alpha=0.1).fit(blocks).coef_, expected.coef_)
+
+
+def test_class_weights_in_a_stream():
+    weights = {"a": 1.0, "b": 2.0, "c": 0.5}
+    whole = RandomFeatureClassifier(fourier(), alpha=0.1, class_weight=weights, solver="cholesky").fit(X, LABELS)
+    streamed = RandomFeatureClassifier(fourier(), alpha=0.1, class_weight=weights)
+    for rows in np.array_split(np.arange(300), 3):
+        streamed.partial_fit(X[rows], LABELS[rows], classes=["a", "b", "c"])
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
+    with pytest.raises(ValueError, match="needs all rows at once"):
+        RandomFeatureClassifier(class_weight="balanced").partial_fit(X, LABELS)
+
+
 def test_target_column_of_a_frame():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=list("abcd")).assign(y=Y[:, 0])

@@ -44,3 +44,19 @@ def test_a_tensor_with_a_gradient_is_read():
     torch = pytest.importorskip("torch")
     X = torch.ones(3, 2, requires_grad=True)
     assert CASES["fourier"].fit(X).transform(X).requires_grad is False
+
+
+@pytest.mark.torch
+def test_models_take_tensors():
+    torch = pytest.importorskip("torch")
+    from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
+
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    basis = RandomFourier(30, bandwidth=2.0, random_state=0)
+    for model, y in (
+        (RandomFeatureRegressor(basis, alpha=0.1), X[:, 0] ** 2),
+        (RandomFeatureClassifier(basis, alpha=0.1), X[:, 0] > 0),
+    ):
+        expected = clone(model).fit(X, y).predict(X)
+        found = clone(model).fit(torch.from_numpy(X), torch.from_numpy(y)).predict(torch.from_numpy(X))
+        assert np.array_equal(found, expected)

@@ -6,34 +6,27 @@ how a tile of rows meets a tile of units; nothing larger than a tile is ever mad
 
 from __future__ import annotations
 
-import numbers
-import os
-import threading
 from abc import ABC, abstractmethod
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics import pairwise_distances
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import like, to_numpy
-from ..config import memory_budget
 from ..kernels import Kernel
 from ..streams import sample_rows
-from ..validation import require_choice, require_finite, require_integer, require_numbers, require_positive
-from .quantize import Quantizer, choose_quantizer, round_digits
+from ..validation import require_choice, require_finite, require_integer, require_numbers
+from .cache import WEIGHTS
+from .quantize import Quantizer, choose_quantizer
+from .settle import SAMPLE, different_rows, draw_seed
 
 PRECISIONS = ("float32", "float64", "int8", "int14")
 LIMITS = {"int8": 127, "int14": 8191}  # the largest feature of each integer precision
-SAMPLE = 500  # rows from which bandwidths and scales are learned
 INCIDENTAL = ("feature_names_in_", "clipped_fraction_")  # fitted names that do not determine the features
 TILE = 1 << 22  # numbers in a tile of weights, or of projections
 
@@ -265,100 +258,6 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
             return tuple(w.astype(dtype, copy=False) if w.dtype == np.float64 else w for w in drawn)
 
         return WEIGHTS.get(key, draw)
-
-
-class WeightCache:
-    """Recently drawn weights, bounded in bytes; outside the estimators, so that they stay small and unchanged."""
-
-    def __init__(self) -> None:
-        self._entries: OrderedDict[Any, tuple[np.ndarray, ...]] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
-
-    def get(self, key: Any, draw: Callable[[], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-        try:
-            hash(key)
-        except TypeError:  # a parameter that cannot be compared, such as an unhashable callable
-            return draw()
-        with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-                return self._entries[key]
-        weights = draw()
-        for array in weights:
-            array.flags.writeable = False
-        with self._lock:
-            if key not in self._entries:
-                self._entries[key] = weights
-                self._bytes += sum(w.nbytes for w in weights)
-            while self._bytes > memory_budget() // 8 or len(self._entries) > 256:
-                self._bytes -= sum(w.nbytes for w in self._entries.popitem(last=False)[1])
-        return weights
-
-    def clear(self) -> None:
-        with self._lock:
-            self._entries.clear()
-            self._bytes = 0
-
-
-WEIGHTS = WeightCache()
-# A fork copies the lock as it stands, perhaps held by a thread that the child does not have.
-os.register_at_fork(after_in_child=WEIGHTS.__init__)  # type: ignore[misc]
-
-
-def draw_seed(random_state: Any) -> int:
-    """An integer random_state is the seed itself; None, RandomState and Generator give a drawn one."""
-    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31 - 1))
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def different_rows(rows: Any) -> Any:
-    """Each different row once: a repeated row must not count for more than one with a weight would."""
-    if not scipy.sparse.issparse(rows):
-        return np.unique(rows, axis=0)
-    rows.sum_duplicates()
-    seen: dict[bytes, int] = {}
-    for i in range(rows.shape[0]):
-        part = slice(rows.indptr[i], rows.indptr[i + 1])
-        seen.setdefault(rows.indices[part].tobytes() + rows.data[part].tobytes(), i)
-    return rows[list(seen.values())]
-
-
-def median_bandwidth(rows: Any, metric: str) -> float:
-    """The median distance between sampled rows (of those that are not 0; 1 if there is none), to six digits."""
-    if scipy.sparse.issparse(rows):
-        square = pairwise_distances(rows.astype(np.float64), metric=metric)
-        distances = square[np.triu_indices(len(square), 1)]
-    else:
-        with np.errstate(over="ignore"):
-            distances = pdist(rows.astype(np.float64), metric)
-    distances = distances[distances > 0]
-    median = np.median(distances) if len(distances) else 1.0
-    if not np.isfinite(median):
-        raise ValueError("distances between the rows of X overflow: rescale X, or give the bandwidth as a number.")
-    return round_digits(median, 6)
-
-
-def settle_bandwidth(bandwidth: Any, rows: Any, metric: str) -> float:
-    """`bandwidth` as a number: "median" looks at the rows."""
-    if isinstance(bandwidth, str):
-        require_choice("bandwidth", bandwidth, ["median"])
-        return median_bandwidth(rows, metric)
-    return require_positive("bandwidth", bandwidth)
-
-
-def row_norms(X: Any) -> np.ndarray:
-    """|x| of each row in float64, dense or sparse, without overflow or underflow on the way."""
-    squares = X.multiply(X).sum(axis=1) if scipy.sparse.issparse(X) else None
-    if squares is not None:
-        return np.sqrt(np.asarray(squares, dtype=np.float64)).ravel()
-    wide = X.astype(np.float64)
-    largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
-    largest = np.where(largest > 0, largest, 1.0)
-    return np.linalg.norm(wide / largest, axis=1) * largest[:, 0]
 
 
 def _frozen(value: Any) -> Any:

@@ -16,7 +16,8 @@ from .. import ops
 from ..kernels import Binning, Kernel
 from ..streams import Stream
 from ..validation import require_integer
-from .base import Basis, Bounds, settle_bandwidth
+from .base import Basis, Bounds
+from .settle import settle_bandwidth
 
 
 class RandomBins(Basis):

@@ -16,7 +16,8 @@ from .. import ops
 from ..kernels import Kernel, ShiftInvariant
 from ..streams import Stream
 from ..validation import require_choice
-from .base import Basis, settle_bandwidth
+from .base import Basis
+from .settle import settle_bandwidth
 
 TURN = 6.283185307179586
 TABLE_BITS = {"int8": 10, "int14": 14}  # bits of the phase that an integer cosine looks at

@@ -15,8 +15,9 @@ from .. import ops
 from ..kernels import Gated, Kernel
 from ..streams import Stream, int8_normal_deviation
 from ..validation import require_integer
-from .base import Basis, Bounds, row_norms
+from .base import Basis, Bounds
 from .quantize import fixed_point, round_digits
+from .settle import row_norms
 
 REACH = 4.0  # deviations that an integer feature can hold, at a typical large |x|
 

@@ -16,9 +16,10 @@ from .. import ops
 from ..kernels import Kernel, Maxout, maximum_mean, maximum_moment
 from ..streams import Stream, int8_normal_deviation
 from ..validation import require_integer
-from .base import Basis, Bounds, row_norms
+from .base import Basis, Bounds
 from .hadamard import Expansion, draw_expansions, integer_shift, padded_size
 from .quantize import fixed_point, round_digits
+from .settle import row_norms
 
 REACH = 4.0  # deviations above the mean that an integer feature can hold, at a typical large |x|
 

@@ -15,8 +15,9 @@ from .. import ops, portable
 from ..kernels import Kernel, Ridge, activation_function
 from ..streams import Stream, int8_normal_deviation
 from ..validation import require_choice, require_positive
-from .base import Basis, Bounds, row_norms
+from .base import Basis, Bounds
 from .quantize import fixed_point, round_digits
+from .settle import row_norms
 
 # Activations of the integer tables, without libm; a callable is tabulated as it is.
 PORTABLE: dict[str, Callable[[np.ndarray], np.ndarray]] = {

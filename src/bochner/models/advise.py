@@ -17,11 +17,11 @@ from ..kernels import Gaussian
 from ..moments import Moments
 from ..solvers import DualPath, dual_problem
 from ..streams import sample_rows
-from .base import choose_solver
 from .classifier import RandomFeatureClassifier
 from .dual import solve_kernel
 from .precision import too_coarse
 from .regressor import RandomFeatureRegressor
+from .strategy import choose_solver
 
 PROBE = 1000  # rows that are looked at
 FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the median distance, tried as bandwidths

@@ -85,12 +85,12 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
             return (2 * index[:, None] - 1).astype(np.int8)
         return np.where(index[:, None] == np.arange(len(self.classes_)), 1, -1).astype(np.int8)
 
-    def _weigh(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, whole: bool = True) -> np.ndarray | None:
         if self.class_weight is None:
             return weight
+        if isinstance(self.class_weight, str) and not whole:
+            raise ValueError("class_weight='balanced' needs all rows at once: give a dictionary instead.")
         y = column_of_labels(y)
-        if isinstance(self.class_weight, str) and not (set(self.classes_) <= set(np.unique(y))):
-            raise ValueError("class_weight='balanced' needs all classes at once: give a dictionary with partial_fit.")
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=weight)
         extra = factors[np.searchsorted(self.classes_, y)]
         return extra if weight is None else weight * extra

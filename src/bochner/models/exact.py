@@ -9,12 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import to_numpy
-from ..bases.base import SAMPLE, different_rows, settle_bandwidth
+from ..bases.settle import SAMPLE, different_rows, settle_bandwidth
 from ..blocks import Block
 from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvariant
 from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_numbers
-from .base import RandomFeatureModel, check_weights, row_slices
+from .base import RandomFeatureModel
+from .checks import check_weights, row_slices
 from .classifier import RandomFeatureClassifier
 from .dual import solve_kernel
 from .regressor import MultiOutputRegressor, RandomFeatureRegressor
@@ -76,7 +77,7 @@ class KernelRidgeModel(BaseEstimator):
         require_finite(checked[0] if y else checked)
         return checked
 
-    def _weigh(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, whole: bool = True) -> np.ndarray | None:
         return weight
 
 

@@ -31,22 +31,20 @@ def fit_primal(problem: Problem, reason: str) -> tuple[Fit, Moments]:
     if isinstance(problem.alpha, float) or not problem.classifies or problem.asks_for("loo"):
         moments = reduce_moments(problem)
         if problem.asks_for("loo"):
-            centered = moments.centered(problem.scale, problem.intercept)
-            alpha, note = by_leave_one_out(problem, centered)
-            return finish(centered, alpha, note, problem.intercept, reason), moments
+            alpha, note = by_leave_one_out(problem, moments.centered(problem.scale, problem.intercept))
+            return finish(moments, problem.scale, alpha, note, problem.intercept, reason), moments
         return fit_moments(moments, problem.scale, problem.alpha, problem.intercept, reason), moments
     folded = reduce_folds(problem)
     moments = folded.total()
-    centered = moments.centered(problem.scale, problem.intercept)
-    alpha, note = by_folds(problem, folded, moments, centered)
-    return finish(centered, alpha, note, problem.intercept, reason), moments
+    alpha, note = by_folds(problem, folded, moments)
+    return finish(moments, problem.scale, alpha, note, problem.intercept, reason), moments
 
 
 def fit_moments(moments: Moments, scale: float, alpha: Any, intercept: bool, reason: str) -> Fit:
     """The ridge model from moments alone; several candidates are judged by generalised cross-validation."""
-    centered = moments.centered(scale, intercept)
     if isinstance(alpha, float):
-        return finish(centered, alpha, "given", intercept, reason)
+        return finish(moments, scale, alpha, "given", intercept, reason)
+    centered = moments.centered(scale, intercept)
     path = RidgePath(centered.gram, centered.cross, centered.square)
     alphas = candidates(alpha, np.trace(centered.gram) / centered.weight)
 
@@ -54,20 +52,21 @@ def fit_moments(moments: Moments, scale: float, alpha: Any, intercept: bool, rea
         return path.generalised_cross_validation(a, centered.weight, intercept)
 
     best = minimise(criterion, alphas, refine=isinstance(alpha, str))
-    return finish(centered, best, "generalised cross-validation" + edge_note(best, alphas), intercept, reason)
+    note = "generalised cross-validation" + edge_note(best, alphas)
+    return finish(moments, scale, best, note, intercept, reason)
 
 
-def finish(centered: Centered, alpha: float, note: str, intercept: bool, reason: str) -> Fit:
+def finish(moments: Moments, scale: float, alpha: float, note: str, intercept: bool, reason: str) -> Fit:
     """Solve at the chosen penalty; the noise is that of the Bayesian linear model."""
+    centered = moments.centered(scale, intercept)
     found = solve_gram(centered.gram, centered.cross, alpha)
     solution = Solution(found.coefficients, found.method, alpha, found.status, found.residual, found.iterations, reason)
     b = found.coefficients
     penalty = alpha * np.sum(b**2, axis=0)
     error = np.maximum(centered.square - np.sum(b * centered.cross, axis=0) - penalty, 0.0)
     noise = (error + penalty) / max(centered.weight - float(intercept), 1.0)
-    return Fit(
-        solution, centered.mean_y - centered.mean_z @ b, note, noise, PrimalPosterior(centered, alpha, intercept)
-    )
+    posterior = PrimalPosterior(moments, scale, alpha, intercept)
+    return Fit(solution, centered.mean_y - centered.mean_z @ b, note, noise, posterior)
 
 
 # ---- folds ----
@@ -91,8 +90,9 @@ def reduce_folds(problem: Problem) -> FoldedMoments:
     return problem.blocks.reduce(moments, width=4 * m, title="moments")
 
 
-def by_folds(problem: Problem, folded: FoldedMoments, total: Moments, whole: Centered) -> tuple[float, str]:
+def by_folds(problem: Problem, folded: FoldedMoments, total: Moments) -> tuple[float, str]:
     """The penalty of smallest error on rows left out: training moments by subtraction, then a pass for the errors."""
+    whole = total.centered(problem.scale, problem.intercept)
     alphas = candidates(problem.alpha, np.trace(whole.gram) / whole.weight)
     held_out = range(len(folded.folds)) if len(folded.folds) == FOLDS else range(1)
     models: dict[int, list[tuple[np.ndarray, np.ndarray] | None]] = {}
@@ -155,30 +155,35 @@ def by_leave_one_out(problem: Problem, centered: Centered) -> tuple[float, str]:
 
 @dataclass
 class PrimalPosterior:
-    """The Gaussian posterior of the coefficients: covariance noise (G + alpha I)^-1; factored when first asked."""
+    """The Gaussian posterior of the coefficients, covariance noise (G + alpha I)^-1; made when first asked for."""
 
-    centered: Centered
+    moments: Moments = field(repr=False)
+    scale: float
     alpha: float
     intercept: bool
-    _factor: Any = field(default=None, repr=False)
+    _made: tuple[Centered, Any] | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_factor": None}
+        return {**self.__dict__, "_made": None}
 
-    def factor(self) -> Any:
-        if self._factor is None:
-            self._factor = factor_gram(self.centered.gram, self.alpha)
-        if self._factor is None:
-            raise ValueError(f"the posterior is improper at alpha={self.alpha:g}: use a larger penalty.")
-        return self._factor
+    def _factored(self) -> tuple[Centered, Any]:
+        if self._made is None:
+            centered = self.moments.centered(self.scale, self.intercept)
+            factor = factor_gram(centered.gram, self.alpha)
+            if factor is None:
+                raise ValueError(f"the posterior is improper at alpha={self.alpha:g}: use a larger penalty.")
+            self._made = centered, factor
+        return self._made
 
     def spread(self, features: np.ndarray, X: Any) -> np.ndarray:
         """1/n + z'(G + alpha I)^-1 z of scaled features; times the noise it is the variance of the mean."""
-        z = features - self.centered.mean_z
-        offset = 1.0 / self.centered.weight if self.intercept else 0.0
-        return offset + np.sum(z * cho_solve(self.factor(), z.T).T, axis=1)
+        centered, factor = self._factored()
+        z = features - centered.mean_z
+        offset = 1.0 / centered.weight if self.intercept else 0.0
+        return offset + np.sum(z * cho_solve(factor, z.T).T, axis=1)
 
     def log_marginal_likelihood(self, noise: np.ndarray) -> float:
-        rows = max(self.centered.weight - float(self.intercept), 1.0)
-        determinant = 2.0 * np.sum(np.log(np.diagonal(self.factor()[0]))) - len(self.centered.gram) * np.log(self.alpha)
+        centered, factor = self._factored()
+        rows = max(centered.weight - float(self.intercept), 1.0)
+        determinant = 2.0 * np.sum(np.log(np.diagonal(factor[0]))) - len(centered.gram) * np.log(self.alpha)
         return float(-0.5 * np.sum(rows * (np.log(2.0 * np.pi * noise) + 1.0) + determinant))

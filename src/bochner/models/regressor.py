@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .base import RandomFeatureModel, row_slices
+from .base import RandomFeatureModel
+from .checks import row_slices
 
 
 class MultiOutputRegressor(RegressorMixin):

@@ -1,0 +1,72 @@
+"""Numbers that fit settles: seeds, bandwidths, lengths of rows."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from scipy.spatial.distance import pdist
+from sklearn.metrics import pairwise_distances
+from sklearn.utils import check_random_state
+
+from ..validation import require_choice, require_positive
+from .quantize import round_digits
+
+SAMPLE = 500  # rows from which bandwidths and scales are learned
+
+
+def draw_seed(random_state: Any) -> int:
+    """An integer random_state is the seed itself; None, RandomState and Generator give a drawn one."""
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def different_rows(rows: Any) -> Any:
+    """Each different row once: a repeated row must not count for more than one with a weight would."""
+    if not scipy.sparse.issparse(rows):
+        return np.unique(rows, axis=0)
+    rows.sum_duplicates()
+    seen: dict[bytes, int] = {}
+    for i in range(rows.shape[0]):
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        seen.setdefault(rows.indices[part].tobytes() + rows.data[part].tobytes(), i)
+    return rows[list(seen.values())]
+
+
+def median_bandwidth(rows: Any, metric: str) -> float:
+    """The median distance between sampled rows (of those that are not 0; 1 if there is none), to six digits."""
+    if scipy.sparse.issparse(rows):
+        square = pairwise_distances(rows.astype(np.float64), metric=metric)
+        distances = square[np.triu_indices(len(square), 1)]
+    else:
+        with np.errstate(over="ignore"):
+            distances = pdist(rows.astype(np.float64), metric)
+    distances = distances[distances > 0]
+    median = np.median(distances) if len(distances) else 1.0
+    if not np.isfinite(median):
+        raise ValueError("distances between the rows of X overflow: rescale X, or give the bandwidth as a number.")
+    return round_digits(median, 6)
+
+
+def settle_bandwidth(bandwidth: Any, rows: Any, metric: str) -> float:
+    """`bandwidth` as a number: "median" looks at the rows."""
+    if isinstance(bandwidth, str):
+        require_choice("bandwidth", bandwidth, ["median"])
+        return median_bandwidth(rows, metric)
+    return require_positive("bandwidth", bandwidth)
+
+
+def row_norms(X: Any) -> np.ndarray:
+    """|x| of each row in float64, dense or sparse, without overflow or underflow on the way."""
+    squares = X.multiply(X).sum(axis=1) if scipy.sparse.issparse(X) else None
+    if squares is not None:
+        return np.sqrt(np.asarray(squares, dtype=np.float64)).ravel()
+    wide = X.astype(np.float64)
+    largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    return np.linalg.norm(wide / largest, axis=1) * largest[:, 0]

@@ -1,0 +1,42 @@
+"""Which of the three ways to solve, and with how many threads."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from ..config import config_context, memory_budget
+
+
+def choose_solver(asked: str, rows: int, features: int) -> tuple[str, str]:
+    """Which of the three ways, and why: fewer rows than features is the dual's case, if its matrix fits in memory."""
+    if asked != "auto":
+        return asked, "as asked"
+    budget = memory_budget()
+    gram, kernel = 32 * features**2, 32 * rows**2  # a matrix, its centred copy, its factor and a part to add
+    if rows < features and kernel <= budget:
+        return "dual", f"{rows:,} rows are fewer than {features:,} features"
+    if gram <= budget:
+        return "cholesky", "the Gram matrix fits in memory"
+    if kernel <= budget:
+        return "dual", "the kernel matrix fits in memory, the Gram matrix does not"
+    needs = f"{gram / 1e9:.1f} GB for the Gram and {kernel / 1e9:.1f} GB for the kernel matrix"
+    return "cg", f"neither fits {budget / 1e9:.1f} GB: {needs}"
+
+
+class Limited:
+    """n_jobs threads in BLAS, and progress if verbose."""
+
+    def __init__(self, n_jobs: int | None, verbose: int) -> None:
+        self._threads = threadpool_limits(n_jobs) if n_jobs and n_jobs > 0 else nullcontext()
+        self._config = config_context(progress=True) if verbose else nullcontext()
+
+    def __enter__(self) -> None:
+        self._config.__enter__()
+
+    def __exit__(self, *details: Any) -> None:
+        self._config.__exit__(*details)
+        if isinstance(self._threads, threadpool_limits):
+            self._threads.restore_original_limits()

@@ -1,0 +1,160 @@
+"""Sums that add: rows can come in any number of calls, models can be merged, rows forgotten, features added."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..bases import Basis
+from ..blocks import MemoryBlocks
+from ..moments import Moments
+from .checks import check_weights
+from .dual import DualPosterior
+from .primal import fit_moments, reduce_moments
+from .problem import Fit, Problem
+
+
+class Streaming(ABC):
+    """The verbs of a model that keeps its sums. After a change the solution is made when it is first needed."""
+
+    alpha: Any
+    fit_intercept: bool
+    basis_: Basis
+    moments_: Moments | None
+    _classifies = False
+    _outputs: Any
+    _solved: Fit
+    _stale: bool
+    _widest: Basis | None = None  # the basis whose sums are at hand, if the model uses only its first columns
+
+    def _add_rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Any:
+        """partial_fit: the first call settles the basis (and the precision), later ones only add their sums."""
+        first = not hasattr(self, "basis_")
+        self._check_parameters()
+        if isinstance(self.alpha, str) and self.alpha == "loo":
+            raise ValueError("alpha='loo' needs a second pass over the rows; with partial_fit use 'auto' or a number.")
+        X, y = self._validate(X, y, reset=first)
+        codes = self._code(y, first, classes)
+        weight = self._weigh(y, check_weights(sample_weight, X.shape[0]), whole=False)
+        with self._settings():
+            if first:
+                self.basis_, self.precision_reason_ = self._fitted_basis(X, codes, weight)
+                self.moments_ = None
+            else:
+                self._require_sums("partial_fit")
+            part = self._moments_of(X, codes, weight)
+        self.moments_ = part if self.moments_ is None else self.moments_ + part
+        self._stale = True
+        return self
+
+    def merge(self, other: Any) -> Any:
+        """Add the rows that another model of the same basis was fitted to; exact for integer features."""
+        mine, others = self._require_sums("merge"), other._require_sums("merge")
+        if isinstance(self.alpha, str) and self.alpha == "loo":
+            raise ValueError("alpha='loo' needs a second pass over the rows, which a merged model does not have.")
+        if type(self) is not type(other) or self.basis_.identity() != other.basis_.identity():
+            raise ValueError(
+                "only models with identical fitted bases merge (same seed, and the same numbers for bandwidth, scale "
+                "and radius): give random_state and bandwidth as numbers."
+            )
+        self._require_same_targets(other)
+        self.moments_ = mine + others
+        self._stale = True
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Take rows away again that were fitted before; for integer features no trace of them is left."""
+        moments = self._require_sums("forget")
+        X, y = self._validate(X, y, reset=False)
+        weight = self._weigh(y, check_weights(sample_weight, X.shape[0]), whole=False)
+        if X.shape[0] >= moments.rows:
+            raise ValueError(f"cannot forget {X.shape[0]} of {moments.rows} rows: some must be left.")
+        with self._settings():
+            self.moments_ = moments - self._moments_of(X, self._code(y, first=False), weight)
+        self._stale = True
+        return self
+
+    def grow(self, n_components: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> Any:
+        """The model of n_components features of the same streams.
+
+        Fewer than were ever fitted come from the sums at hand, so a learning curve costs one Gram matrix. More need the
+        rows again, as X and y.
+        """
+        check_is_fitted(self)
+        widest = self._widest or self.basis_
+        if X is None:
+            self._require_sums("grow")
+            if n_components > widest.n_components:
+                raise ValueError(
+                    f"growing from {widest.n_components} to {n_components} features needs the rows again: "
+                    "grow(n_components, X, y)."
+                )
+            self.basis_ = widest.truncated(n_components)
+            self._widest = widest
+            self._stale = True
+            return self
+        X, y = self._validate(X, y, reset=False)
+        weight = self._weigh(y, check_weights(sample_weight, X.shape[0]))
+        larger = widest.enlarged(n_components)
+        self._widest = larger
+        with self._settings():
+            self._solve_rows(larger, MemoryBlocks(X, self._code(y, first=False), weight))
+        return self
+
+    def _moments_of(self, X: Any, codes: np.ndarray, weight: Any) -> Moments:
+        problem = Problem(self.basis_, MemoryBlocks(X, codes, weight), 0.0, self.fit_intercept, self._classifies)
+        return reduce_moments(problem)
+
+    def _require_sums(self, verb: str) -> Moments:
+        """The sums of all rows; after a dual fit, which keeps its rows, they are made when first needed."""
+        check_is_fitted(self)
+        if self.moments_ is None and isinstance(self._solved.posterior, DualPosterior):
+            self.moments_ = reduce_moments(self._solved.posterior.problem)
+        if self.moments_ is None:
+            how = self._solved.solution.method
+            raise ValueError(f"{verb} needs the sums of the fit, and {how} keep none: fit with solver='cholesky'.")
+        return self.moments_
+
+    def _require_same_targets(self, other: Any) -> None:
+        if self._outputs != other._outputs:
+            raise ValueError("the two models have different numbers of targets.")
+
+    def _refresh(self) -> Fit:
+        """The solution; after sums changed it is made when first needed."""
+        check_is_fitted(self, "basis_")
+        if self._stale:
+            moments = self.moments_
+            assert moments is not None
+            m, widest = int(self.basis_.n_components), int((self._widest or self.basis_).n_components)
+            scale = float(self.basis_.scale_)
+            if m != widest:
+                moments = moments.prefix(m)
+                if not moments.is_exact:  # float features carry 1/sqrt(number of columns) in themselves
+                    scale *= float(np.sqrt(widest / m))
+            with self._settings():
+                self._solved = fit_moments(moments, scale, self._alpha(), self.fit_intercept, "from sums at hand")
+            self._stale = False
+        return self._solved
+
+    # ---- what the model itself provides ----
+
+    @abstractmethod
+    def _check_parameters(self) -> None: ...
+    @abstractmethod
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]: ...
+    @abstractmethod
+    def _code(self, y: np.ndarray, first: bool, classes: Any = None) -> np.ndarray: ...
+    @abstractmethod
+    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, whole: bool = True) -> np.ndarray | None: ...
+    @abstractmethod
+    def _fitted_basis(self, X: Any, codes: np.ndarray, weight: Any) -> tuple[Basis, str]: ...
+    @abstractmethod
+    def _solve_rows(self, basis: Basis, blocks: MemoryBlocks) -> None: ...
+    @abstractmethod
+    def _alpha(self) -> Any: ...
+    @abstractmethod
+    def _settings(self) -> AbstractContextManager[Any]: ...
