@@ -25,6 +25,14 @@ def test_reduce_adds():
         assert np.array_equal(MemoryBlocks(X).reduce(lambda b: b.X.sum(axis=0), width=2), X.sum(axis=0))
 
 
+def test_workers_do_not_change_a_bit():
+    rows = np.random.default_rng(0).standard_normal((500, 3))
+    with bochner.config_context(block_rows=7):
+        sums = [MemoryBlocks(rows).reduce(lambda b: b.X.sum(axis=0), width=1, workers=w) for w in (1, 2, 5)]
+    assert np.array_equal(sums[0], sums[1])
+    assert np.array_equal(sums[0], sums[2])
+
+
 def test_sparse_and_memory_mapped_rows(tmp_path):
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")

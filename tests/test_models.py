@@ -586,3 +586,151 @@ def test_auto_solver_explains_its_choice():
 def test_labels_keep_their_type():
     labels = X[:, 0] > 0.5
     assert RandomFeatureClassifier(fourier(), alpha=1.0).fit(X, labels).predict(X).dtype == bool
+
+
+# ---- what a hostile reader found, and must stay mended ----
+
+
+def ridge_model(m=80, **more):
+    return RandomFeatureRegressor(fourier(m), **{"alpha": 0.1, "solver": "cholesky", **more})
+
+
+def test_a_dual_fit_keeps_its_own_rows():
+    buffer, targets = X[:60].copy(), Y[:60].copy()
+    model = RandomFeatureRegressor(fourier(), alpha=0.1).fit(buffer, targets)
+    expected = model.predict(X[60:70], return_std=True)
+    buffer[:], targets[:] = 0.0, 0.0
+    np.testing.assert_array_equal(model.predict(X[60:70], return_std=True), expected)
+    whole = ridge_model().fit(X, Y)
+    np.testing.assert_allclose(model.partial_fit(X[60:], Y[60:]).coef_, whole.coef_, rtol=1e-7, atol=1e-8)
+
+
+def test_growing_never_changes_precision_or_bandwidth():
+    basis = RandomFourier(10, random_state=0, bandwidth=2.0)
+    model = RandomFeatureRegressor(basis, precision="auto", solver="cholesky").fit(X, Y)
+    before = model.basis_.precision
+    score = model.grow(300, X, Y).score(X, Y)
+    assert model.basis_.precision == before
+    assert model.grow(300).score(X, Y) == pytest.approx(score)
+
+
+def test_verbs_after_growing_smaller():
+    expected = ridge_model(40).fit(X, Y).predict(X)
+    grown = ridge_model().fit(X[:200], Y[:200]).grow(40)
+    np.testing.assert_allclose(grown.partial_fit(X[200:], Y[200:]).predict(X), expected, rtol=1e-7, atol=1e-8)
+    later = ridge_model(40).fit(X[100:], Y[100:])
+    np.testing.assert_allclose(grown.forget(X[:100], Y[:100]).predict(X), later.predict(X), rtol=1e-6, atol=1e-7)
+    deviations = [m.predict(X, return_std=True)[1] for m in (grown, later)]
+    np.testing.assert_allclose(*deviations, rtol=1e-6)
+    merged = ridge_model().fit(X[:200], Y[:200]).grow(40).merge(ridge_model().fit(X[200:], Y[200:]))
+    np.testing.assert_allclose(merged.predict(X), expected, rtol=1e-7, atol=1e-8)
+    with pytest.raises(ValueError, match="further dimensions"):
+        grown.grow(160, X, Y[:, 0])
+    assert np.isfinite(grown.predict(X)).all()  # a failed growth leaves the model as it was
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_weights_that_sum_to_one_choose_a_sensible_penalty(solver):
+    plain = RandomFeatureRegressor(fourier(), solver=solver).fit(X, Y[:, 0])
+    shares = RandomFeatureRegressor(fourier(), solver=solver).fit(X, Y[:, 0], np.full(300, 1 / 300))
+    assert shares.alpha_ * 300 == pytest.approx(plain.alpha_, rel=1e-3)
+    assert shares.noise_variance_ == pytest.approx(plain.noise_variance_, rel=1e-3)
+    np.testing.assert_allclose(shares.predict(X), plain.predict(X), atol=1e-3)
+    if solver != "cg":
+        deviations = [m.predict(X, return_std=True)[1] for m in (shares, plain)]
+        np.testing.assert_allclose(*deviations, rtol=1e-3)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_large_mean_of_the_targets_does_no_harm(solver):
+    plain = RandomFeatureRegressor(fourier(), solver=solver).fit(X, Y[:, 0])
+    lifted = RandomFeatureRegressor(fourier(), solver=solver).fit(X, Y[:, 0] + 1e8)
+    assert lifted.noise_variance_ == pytest.approx(plain.noise_variance_, rel=1e-3)
+    np.testing.assert_allclose(lifted.predict(X) - 1e8, plain.predict(X), atol=1e-3)
+
+
+def test_merging_models_that_measure_targets_from_different_means():
+    first, second = (ridge_model().fit(X[r], Y[r] + 1e6) for r in (slice(0, 90), slice(90, None)))
+    whole = ridge_model().fit(X, Y)
+    np.testing.assert_allclose(first.merge(second).predict(X) - 1e6, whole.predict(X), atol=1e-6)
+    assert first.noise_variance_ == pytest.approx(whole.noise_variance_, rel=1e-5)
+
+
+def test_conjugate_gradients_without_a_penalty_tell_the_truth():
+    for m in (40, 400):
+        model = RandomFeatureRegressor(fourier(m), alpha=0.0, solver="cg").fit(X, Y)
+        assert np.isfinite(model.predict(X)).all()
+        assert ("short of the tolerance" in model.solution_.status) == (not model.solution_.residual <= 1e-5)
+
+
+def test_weighted_noise_agrees_between_solvers():
+    found = [ridge_model(solver=s).fit(X, Y[:, 0], WEIGHT).noise_variance_ for s in SOLVERS]
+    np.testing.assert_allclose(found, found[0], rtol=1e-4)
+
+
+def test_leave_one_out_is_refused_where_rows_cannot_be_read_again():
+    model = ridge_model(alpha="loo").fit(X, Y)
+    verbs = [lambda: model.forget(X[:5], Y[:5]), lambda: model.grow(40), lambda: model.merge(model)]
+    for verb in [*verbs, lambda: model.partial_fit(X, Y)]:
+        with pytest.raises(ValueError, match="needs a second pass over all rows"):
+            verb()
+
+
+def test_forgetting_what_was_never_there_is_refused():
+    model = ridge_model().fit(X, Y, np.full(300, 0.01))
+    with pytest.raises(ValueError, match="were not added with these features and weights"):
+        model.forget(X[:100], Y[:100])
+
+
+@pytest.mark.parametrize("verb", ["fit", "partial_fit"])
+def test_rows_of_weight_zero_are_not_there(verb):
+    rows, targets = np.vstack([X, 1e3 * np.ones((2, 4))]), np.vstack([Y, np.zeros((2, 2))])
+    models = [RandomFeatureRegressor(RandomFourier(50, random_state=0), alpha=0.1) for _ in range(2)]
+    getattr(models[0], verb)(rows, targets, np.r_[np.ones(300), 0.0, 0.0])
+    getattr(models[1], verb)(X, Y, np.ones(300))
+    np.testing.assert_allclose(models[0].predict(X), models[1].predict(X), rtol=1e-9)
+
+
+def test_automatic_precision_with_leave_one_out():
+    assert RandomFeatureRegressor(fourier(), alpha="loo", precision="auto").fit(X, Y).score(X, Y) > 0.9
+
+
+def test_dual_leave_one_out_keeps_its_digits():
+    from bochner.models.dual import leave_one_out
+    from bochner.solvers import dual_problem
+
+    Z, y, alphas = RandomMaxout(300, random_state=0).fit_transform(X[:40]), Y[:40, :1], np.array([1e-9, 1e-6, 1e-3])
+    found = leave_one_out(dual_problem(Z @ Z.T, y, None, True), alphas, True)
+    for alpha, total in zip(alphas, found, strict=True):
+        brute = 0.0
+        for i in range(40):
+            rest = np.arange(40) != i
+            part = dual_problem(Z[rest] @ Z[rest].T, y[rest], None, True)
+            a = np.linalg.solve(part.kernel + alpha * np.eye(39), part.target)
+            brute += ((part.center_new(Z[i : i + 1] @ Z[rest].T) @ a + part.mean_y - y[i]) ** 2).sum()
+        assert total == pytest.approx(brute, rel=1e-3)
+
+
+def test_more_bad_input():
+    with pytest.raises(ValueError, match="only models of one kind merge"):
+        ridge_model().fit(X, Y).merge(3)
+    with pytest.raises(ValueError, match="labels of mixed types"):
+        RandomFeatureClassifier().fit(X[:4], np.array([1, "a", 1, "a"], dtype=object))
+    with pytest.raises(ValueError, match="must not be negative"):
+        RandomFeatureClassifier(class_weight={"a": -1.0, "b": 1.0, "c": 1.0}).fit(X, LABELS)
+    with pytest.raises(ValueError, match="their own targets and weights"):
+        RandomFeatureRegressor().fit(bochner.blocks.MemoryBlocks(X, Y), Y)
+    model = RandomFeatureClassifier(fourier(), alpha=0.1).partial_fit(X, LABELS)
+    with pytest.raises(ValueError, match="classes differ from those of the first call"):
+        model.partial_fit(X, LABELS, classes=["a", "b"])
+    with bochner.config_context(memory="10KB"), pytest.raises(ValueError, match="over the budget"):
+        ridge_model().partial_fit(X, Y)
+    assert bochner.advise(scipy.sparse.csr_matrix(X), Y[:, 0]).n_components >= 256
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "dual"])
+@pytest.mark.parametrize("alpha", ["auto", "loo"])
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_and_two_rows_take_the_largest_candidate(n, alpha, solver):
+    model = ridge_model(alpha=alpha, solver=solver, fit_intercept=False).fit(X[:n], Y[:n])
+    assert "too few rows" in model.explain_fit()

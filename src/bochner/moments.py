@@ -28,6 +28,11 @@ class Centered(NamedTuple):
     weight: float
     rows: int
 
+    @property
+    def observations(self) -> float:
+        """How many observations these are: weights count as repetitions, but never for less than the rows there are."""
+        return max(self.weight, float(self.rows))
+
 
 @dataclass
 class Moments:
@@ -47,7 +52,7 @@ class Moments:
         n = features.shape[0]
         if weight is not None:
             root = np.sqrt(weight)
-            weighted = cls.of(_times_rows(features, root), y * root[:, None])
+            weighted = cls.of(times_rows(features, root), y * root[:, None])
             sums = np.asarray(features.T @ weight, dtype=np.float64), weight @ y
             return cls(n, float(weight.sum()), *sums, weighted.gram, weighted.cross, weighted.square)
         wide = np.int64 if features.dtype.kind == "i" else np.float64
@@ -71,7 +76,18 @@ class Moments:
     def __sub__(self, other: Moments) -> Moments:
         if other.rows > self.rows:
             raise ValueError(f"cannot take {other.rows} rows away from {self.rows}.")
-        return Moments(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))
+        left = Moments(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))
+        squares = np.diagonal(left.gram)
+        if left.rows and (left.weight <= 0 or squares.min() < -1e-9 * np.abs(np.diagonal(self.gram)).max()):
+            raise ValueError("the rows to take away were not added with these features and weights.")
+        return left
+
+    def shifted_targets(self, by: np.ndarray) -> Moments:
+        """The moments if `by` (k,) had been added to every target."""
+        sum_y = self.sum_y + self.weight * by
+        square = self.square + np.outer(self.sum_y, by) + np.outer(by, sum_y)
+        cross = self.cross + np.outer(self.sum_z, by)
+        return Moments(self.rows, self.weight, self.sum_z, sum_y, self.gram, cross, square)
 
     def __iadd__(self, other: Moments) -> Moments:
         if self.gram.dtype != other.gram.dtype or self.cross.dtype != other.cross.dtype:
@@ -141,7 +157,7 @@ class FoldedMoments:
         return parts[0] if len(parts) == 1 else reduce(add, parts)
 
 
-def _times_rows(features: Any, factor: np.ndarray) -> Any:
+def times_rows(features: Any, factor: np.ndarray) -> Any:
     """Each row times its factor, in float64."""
     if scipy.sparse.issparse(features):
         return scipy.sparse.diags_array(factor) @ features.astype(np.float64)

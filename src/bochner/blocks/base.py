@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -35,19 +36,33 @@ class Blocks(ABC):
     def read(self, start: int, stop: int) -> Block:
         """The rows start..stop-1."""
 
-    def reduce(self, function: Callable[[Block], T], *, width: int, title: str = "") -> T:
+    def reduce(self, function: Callable[[Block], T], *, width: int, title: str = "", workers: int = 1) -> T:
         """The sum of function(block) over all blocks; `width` is the number of float64 a row becomes in function.
 
-        The next block is read while this one is worked on.
+        The next block is read while this one is worked on. Several workers take a block each; the sum is in the order
+        of the blocks all the same, so it has the same bits for any number of them.
         """
         total: Any = None
-        for block in self.walk(width, title):
-            part = function(block)
+        for part in self._parts(function, width, title, workers):
             if total is None:
                 total = part
             else:
                 total += part
         return total
+
+    def _parts(self, function: Callable[[Block], T], width: int, title: str, workers: int) -> Iterator[T]:
+        blocks = self.walk(width * workers, title)
+        if workers == 1:
+            yield from map(function, blocks)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            waiting: deque[Future[T]] = deque()
+            for block in blocks:
+                waiting.append(pool.submit(function, block))
+                if len(waiting) >= workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
 
     def walk(self, width: int, title: str = "") -> Iterator[Block]:
         """The blocks in order, the next one read ahead; their size comes from the memory budget."""

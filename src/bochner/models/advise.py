@@ -59,18 +59,19 @@ def advise(X: Any, y: Any) -> Advice:
     >>> bochner.advise(X, np.sin(X[:, 0])).precision in ("int8", "int14", "float64")
     True
     """
-    X, y = np.asarray(to_numpy(X)), np.asarray(to_numpy(y))
+    y = np.asarray(to_numpy(y))
     classifies = type_of_target(y) in ("binary", "multiclass") and y.dtype.kind not in "f"
     model = RandomFeatureClassifier() if classifies else RandomFeatureRegressor()
     X, y = model._validate(X, y, reset=True)
     codes = model._code(y, first=True)
-    rows = sample_rows(len(X), PROBE, seed=4)
-    block = Block(X[rows].astype(np.float64), codes[rows], None, 0)
+    rows = sample_rows(X.shape[0], PROBE, seed=4)
+    sample = X[rows].toarray() if hasattr(X, "toarray") else X[rows]
+    block = Block(sample.astype(np.float64), codes[rows], None, 0)
     bandwidth, alpha, degrees = best_bandwidth(block, RandomFourier(2).fit(X).bandwidth_, classifies)
-    most = int(np.sqrt(memory_budget() / 32))
+    most = int(np.sqrt(memory_budget() / 56))
     m = int(np.clip(2 ** np.ceil(np.log2(PER_DEGREE * degrees)), 256, max(256, most)))
     precision, why = probe_precision(X, block, bandwidth, alpha, m)
-    solver, how = choose_solver("auto", len(X), m)
+    solver, how = choose_solver("auto", X.shape[0], m)
     seconds, memory = expected_cost(X, codes, bandwidth, precision, m, solver)
     reasons = (
         f"bandwidth: best of {len(FACTORS)} multiples of the median distance, exact kernel on {len(rows):,} rows",
@@ -99,7 +100,7 @@ def best_bandwidth(block: Block, median: float, classifies: bool) -> tuple[float
 def probe_precision(X: np.ndarray, block: Block, bandwidth: float, alpha: float, m: int) -> tuple[str, str]:
     for precision in ("int8", "int14"):
         basis = RandomFourier(m, bandwidth=bandwidth, precision=precision, random_state=0).fit(X)
-        trouble = too_coarse(basis, Moments.of(basis.features(block.X), block.y), alpha, len(X))
+        trouble = too_coarse(basis, Moments.of(basis.features(block.X), block.y), alpha, X.shape[0])
         if not trouble:
             return precision, f"{precision} loses nothing here"
     return "float64", f"integers are too coarse ({trouble})"
@@ -110,21 +111,21 @@ def expected_cost(
 ) -> tuple[float, int]:
     """Seconds, from the time of one block of features and sums; and bytes of the largest matrices."""
     basis = RandomFourier(m, bandwidth=bandwidth, precision=precision, random_state=0).fit(X)
-    rows = min(len(X), 1024)
+    rows = min(X.shape[0], 1024)
     basis.features(X[:2])  # weights are drawn once, not per block
     start = time.perf_counter()
     features = basis.features(X[:rows])
     made = time.perf_counter() - start
     Moments.of(features, codes[:rows])
     summed = time.perf_counter() - start - made
-    size = len(X) if solver == "dual" else m
+    size = X.shape[0] if solver == "dual" else m
     cube = np.random.default_rng(0).standard_normal((512, 512))
     start = time.perf_counter()
     np.linalg.cholesky(cube @ cube.T + 600 * np.eye(512))
     factorisation = (time.perf_counter() - start) * (size / 512) ** 3
-    passes = len(X) / rows
+    passes = X.shape[0] / rows
     if solver == "dual":
-        return float(2 * passes * made + passes * summed * len(X) / m + 5 * factorisation), 32 * size**2
+        return float(2 * passes * made + passes * summed * X.shape[0] / m + 5 * factorisation), 56 * size**2
     if solver == "cg":
         return float(40 * passes * made * 2), 8 * m * 320
-    return float(passes * (made + summed) + 5 * factorisation), 32 * size**2
+    return float(passes * (made + summed) + 5 * factorisation), 56 * size**2

@@ -14,11 +14,11 @@ from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
 from ..bases.base import PRECISIONS
 from ..bases.settle import draw_seed
-from ..blocks import MemoryBlocks
+from ..blocks import Blocks, MemoryBlocks
 from ..moments import Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive
-from .checks import check_weights, row_slices, split_target
+from .checks import row_slices, split_target, unpack_blocks
 from .dual import fit_dual
 from .matrix_free import fit_matrix_free
 from .precision import choose_precision, too_coarse
@@ -42,6 +42,7 @@ class RandomFeatureModel(Streaming, BaseEstimator):
     n_jobs: int | None
     verbose: int
     random_state: Any
+    _offset: Any = 0.0  # what targets are measured from
 
     # ---- what the two kinds declare ----
 
@@ -61,43 +62,32 @@ class RandomFeatureModel(Streaming, BaseEstimator):
         X : array, memory map, CSR matrix, frame, torch tensor, or MemoryBlocks with y.
         sample_weight : weights of the rows, or None. target : the column of a frame X that holds y.
         """
-        if isinstance(X, MemoryBlocks):
-            X, y, sample_weight = X.X, X.y, X.weight
+        if isinstance(X, Blocks):
+            X, y, sample_weight = unpack_blocks(X, y, sample_weight)
         X, y = split_target(X, y, target)
         self._check_parameters()
         self._forget_fit()
-        X, y = self._validate(X, y, reset=True)
-        weight = check_weights(sample_weight, X.shape[0])
-        codes = self._code(y, first=True)
-        weight = self._weigh(y, weight)
-        if weight is not None and (weight == 0).any():  # such rows are not there, for the bandwidth too
-            X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
+        X, codes, weight = self._ready(X, y, sample_weight, first=True, whole=True)
         with self._settings():
             basis, self.precision_reason_ = self._fitted_basis(X, codes, weight)
             self._solve_rows(basis, MemoryBlocks(X, codes, weight))
         return self
 
-    def _solve_rows(self, basis: Basis, blocks: MemoryBlocks) -> None:
+    def _solve_rows(self, basis: Basis, blocks: MemoryBlocks, climbs: bool = True) -> None:
         problem = Problem(basis, blocks, self._alpha(), self.fit_intercept, self._classifies)
         solver, reason = choose_solver(self.solver, blocks.n_rows, int(basis.n_components))
-        self.moments_: Moments | None = None
+        moments: Moments | None = None
         if solver == "cholesky":
-            self._solved, self.moments_ = fit_primal(problem, reason)
-            trouble = self._trouble(basis, self.moments_)
-            if trouble:
-                self._climb(basis, blocks, trouble)
-                return
+            solved, moments = fit_primal(problem, reason)
+            if climbs and self.precision == "auto" and moments.is_exact:
+                trouble = too_coarse(basis, moments, solved.solution.alpha, moments.rows)
+                if trouble:  # a sample allowed this precision, but all rows do not
+                    self._climb(basis, blocks, trouble)
+                    return
         else:
-            self._solved = (fit_dual if solver == "dual" else fit_matrix_free)(problem, reason)
-        self.basis_ = basis
-        self._rows = blocks.n_rows
-        self._stale = False
-
-    def _trouble(self, basis: Basis, moments: Moments) -> str:
-        """Whether an integer precision that a sample allowed turns out too coarse for all rows."""
-        if self.precision != "auto" or not moments.is_exact:
-            return ""
-        return too_coarse(basis, moments, self._solved.solution.alpha, moments.rows)
+            solved = (fit_dual if solver == "dual" else fit_matrix_free)(problem, reason)
+        self.basis_, self.moments_, self._solved = basis, moments, solved
+        self._widest, self._rows, self._stale = None, blocks.n_rows, False
 
     def _climb(self, basis: Basis, blocks: MemoryBlocks, trouble: str) -> None:
         higher = {"int8": "int14", "int14": None}[str(basis.precision)]
@@ -136,7 +126,7 @@ class RandomFeatureModel(Streaming, BaseEstimator):
 
     @property
     def intercept_(self) -> Any:
-        return self._shaped(self._refresh().intercept)
+        return self._shaped(self._refresh().intercept + self._offset)
 
     def _shaped(self, values: np.ndarray) -> Any:
         return values
@@ -148,7 +138,7 @@ class RandomFeatureModel(Streaming, BaseEstimator):
         weights = float(self.basis_.scale_) * fit.solution.coefficients
         out = np.empty((X.shape[0], weights.shape[1]))
         for rows in row_slices(X.shape[0], 2 * len(weights)):
-            out[rows] = self.basis_.features(X[rows]) @ weights + fit.intercept
+            out[rows] = self.basis_.features(X[rows]) @ weights + (fit.intercept + self._offset)
         return out
 
     def local_coefficients(self, X: Any) -> np.ndarray:

@@ -8,8 +8,17 @@ from typing import Any
 import numpy as np
 
 from ..arrays import to_numpy
-from ..blocks import rows_per_block
+from ..blocks import Blocks, MemoryBlocks, rows_per_block
 from ..validation import require_finite
+
+
+def unpack_blocks(blocks: Blocks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Rows, targets and weights of blocks that hold them in memory."""
+    if y is not None or sample_weight is not None:
+        raise ValueError("the blocks have their own targets and weights: give none beside them.")
+    if not isinstance(blocks, MemoryBlocks):
+        raise ValueError(f"models take MemoryBlocks; {type(blocks).__name__} cannot be fitted.")
+    return blocks.X, blocks.y, blocks.weight
 
 
 def split_target(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:

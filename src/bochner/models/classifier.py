@@ -67,13 +67,16 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
     def _code(self, y: np.ndarray, first: bool, classes: Any = None) -> np.ndarray:
         y = column_of_labels(y)
         if first:
+            sorted_labels(y)
             check_classification_targets(y)
-            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+            self.classes_ = sorted_labels(y if classes is None else np.asarray(classes))
             if len(self.classes_) < 2:
                 raise ValueError(
                     f"y has one class only ({self.classes_.tolist()[0]!r}); a classifier needs at least two classes."
                 )
             self._outputs: Any = tuple(self.classes_.tolist())
+        elif classes is not None and not np.array_equal(sorted_labels(np.asarray(classes)), self.classes_):
+            raise ValueError(f"classes differ from those of the first call, {self.classes_.tolist()}.")
         index = np.searchsorted(self.classes_, y)
         known = index < len(self.classes_)
         known[known] = self.classes_[index[known]] == y[known]
@@ -115,6 +118,13 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         scores = self.decision_function(X)
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
+
+
+def sorted_labels(y: np.ndarray) -> np.ndarray:
+    try:
+        return np.unique(y)
+    except TypeError:
+        raise ValueError("labels of mixed types cannot be sorted: make them all text or all numbers.") from None
 
 
 def column_of_labels(y: Any) -> np.ndarray:

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from scipy.linalg import cho_solve, eigh
 
-from ..blocks import Block
+from ..bases import Basis
+from ..blocks import Block, MemoryBlocks
+from ..config import memory_budget
 from ..solvers import DualPath, DualProblem, Solution, dual_problem, factor_gram, solve_dual, solve_or_none
-from .penalty import candidates, edge_note, minimise, smallest
+from .penalty import candidates, edge_note, minimise, smallest, too_few
+from .primal import FEW, LEAST, noise_variance
 from .problem import Fit, Problem, fold_of, wrong
 
 FOLDS = 5
-COLUMNS = 4096  # features of all rows that are held at a time
+
+
+def tile_columns(rows: int) -> int:
+    """How many columns of features of so many rows may be held at a time, in float64 and its copies."""
+    return int(np.clip(memory_budget() // (8 * 8 * max(rows, 1)), 16, 4096))
 
 
 def feature_kernel(problem: Problem, X: Any, Z: Any = None) -> np.ndarray:
     """Z Z' of scaled features, a tile of columns at a time."""
     total = np.zeros((X.shape[0], (X if Z is None else Z).shape[0]))
-    tiles = problem.basis.column_tiles(X, COLUMNS)
-    others = tiles if Z is None else problem.basis.column_tiles(Z, COLUMNS)
+    columns = tile_columns(max(total.shape))
+    tiles = problem.basis.column_tiles(X, columns)
+    others = tiles if Z is None else problem.basis.column_tiles(Z, columns)
     pairs = (
         ((part, part) for _, part in tiles)
         if Z is None
@@ -39,13 +47,15 @@ def feature_kernel(problem: Problem, X: Any, Z: Any = None) -> np.ndarray:
 def fit_dual(problem: Problem, reason: str) -> Fit:
     """The ridge model of features, by its dual; the rows fit in memory by assumption."""
     block = problem.blocks.read(0, problem.blocks.n_rows)
+    X, y, weight = (None if part is None else part.copy() for part in block[:3])  # the caller may reuse its arrays
+    block, problem = Block(X, y, weight, 0), replace(problem, blocks=MemoryBlocks(X, y, weight))
     kernel = feature_kernel(problem, block.X)
     found, dual = solve_kernel(kernel, block, problem.alpha, problem.intercept, problem.classifies)
     weights = np.ones(len(kernel)) if block.weight is None else block.weight
     share = weights / weights.sum()
     coefficients = np.empty((problem.basis.n_components, block.y.shape[1]))
     mean = np.zeros(problem.basis.n_components)
-    for columns, part in problem.basis.column_tiles(block.X, COLUMNS):
+    for columns, part in problem.basis.column_tiles(block.X, tile_columns(len(kernel))):
         part = part.astype(np.float64)
         mean[columns] = np.asarray(part.T @ share).ravel() * problem.scale if problem.intercept else 0.0
         # Dual coefficients of centred rows sum to zero (with weights), so b = Z'a needs no centring.
@@ -66,7 +76,8 @@ def solve_kernel(
     solution = solve_dual(dual, alpha)
     # y'(K + alpha I)^-1 y alpha = RSS + alpha |b|^2
     energy = alpha * np.sum(dual.target * solution.coefficients / dual.root[:, None], axis=0)
-    noise = np.maximum(energy, 0.0) / max(np.sum(dual.root**2) - float(intercept), 1.0)
+    weight = float(np.sum(dual.root**2))
+    noise = noise_variance(np.maximum(energy, 0.0), weight, max(weight, len(kernel)), intercept)
     return Fit(solution, dual.mean_y, note, noise), dual
 
 
@@ -75,7 +86,10 @@ def choose_alpha(
 ) -> tuple[float, str]:
     if isinstance(alpha, float):
         return alpha, "given"
-    unit = float(np.trace(dual.kernel) / np.sum(dual.root**2))
+    count = max(float(np.sum(dual.root**2)), float(len(kernel)))
+    unit = float(np.trace(dual.kernel)) / count
+    if too_few(len(kernel)):
+        return float(candidates(alpha, unit)[-1]), FEW
     if isinstance(alpha, str) and alpha == "loo":
         alphas = candidates(alpha, unit, per_decade=2)
         best = float(alphas[smallest(alphas, leave_one_out(dual, alphas, intercept))])
@@ -85,25 +99,32 @@ def choose_alpha(
         best = float(alphas[smallest(alphas, fold_errors(kernel, block, alphas, intercept))])
         return best, f"error of {FOLDS} folds" + edge_note(best, alphas)
     path = DualPath(dual.kernel, dual.target)
-    weight = float(np.sum(dual.root**2))
 
     def criterion(a: float) -> float:
-        return path.generalised_cross_validation(a, weight, intercept)
+        return path.generalised_cross_validation(a, count, intercept)
 
     best = minimise(criterion, alphas, refine=isinstance(alpha, str))
     return best, "generalised cross-validation" + edge_note(best, alphas)
 
 
 def leave_one_out(dual: DualProblem, alphas: np.ndarray, intercept: bool) -> np.ndarray:
-    """The exact sum of squared leave-one-out errors for each penalty: residual_i / (1 - leverage_i)."""
-    values, vectors = eigh(dual.kernel)
-    share = dual.root**2 / np.sum(dual.root**2) if intercept else np.zeros(len(values))
-    totals = np.zeros(len(alphas))
+    """The exact sum of squared leave-one-out errors for each penalty: residual_i / (1 - leverage_i).
+
+    With an intercept, the direction of the means has leverage 1 and is reflected out first, so that nothing cancels.
+    """
+    kernel, reflection = dual.kernel, np.eye(len(dual.kernel))
+    if intercept:
+        axis = dual.root / np.linalg.norm(dual.root)
+        axis[0] += np.copysign(1.0, axis[0])
+        reflection = (reflection - np.outer(axis, axis) * (2.0 / (axis @ axis)))[:, 1:]
+        kernel = reflection.T @ kernel @ reflection
+    values, vectors = eigh(kernel)
+    vectors = reflection @ vectors
+    rotated, totals = vectors.T @ dual.target, np.zeros(len(alphas))
     for k, alpha in enumerate(alphas):
-        inverse = 1.0 / (np.maximum(values, 0.0) + alpha)
-        residual = alpha * (vectors @ (inverse[:, None] * (vectors.T @ dual.target)))
-        left = alpha * (vectors**2 @ inverse) - share
-        totals[k] = np.sum((residual / np.maximum(left, np.finfo(float).tiny)[:, None]) ** 2)
+        share = alpha / (np.maximum(values, 0.0) + alpha)
+        residual, left = vectors @ (share[:, None] * rotated), np.maximum(vectors**2 @ share, LEAST)
+        totals[k] = np.sum((residual / left[:, None]) ** 2)
     return totals
 
 
@@ -137,27 +158,46 @@ class DualPosterior:
     X: Any = field(repr=False)
     dual: DualProblem = field(repr=False)
     alpha: float
+    _factor: Any = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_factor": None}
 
     def factor(self) -> Any:
-        factor = factor_gram(self.dual.kernel, self.alpha)
-        if factor is None:
+        if self._factor is None:
+            self._factor = factor_gram(self.dual.kernel, self.alpha)
+        if self._factor is None:
             raise ValueError(f"the posterior is improper at alpha={self.alpha:g}: use a larger penalty.")
-        return factor
+        return self._factor
 
-    def spread(self, features: np.ndarray, X: Any) -> np.ndarray:
+    @property
+    def width(self) -> int:
+        """Numbers that a row becomes."""
+        return 4 * len(self.dual.root)
+
+    def spread(self, basis: Basis, X: Any) -> np.ndarray:
         """1/n + (k(x, x) - k'(K + alpha I)^-1 k) / alpha, with centred kernels."""
         raw = feature_kernel(self.problem, X, self.X)
-        square = np.sum(features**2, axis=1)
+        square = np.zeros(X.shape[0])
+        for _, part in basis.column_tiles(X, tile_columns(X.shape[0])):
+            part = part.astype(np.float64)
+            squares = part.power(2) if hasattr(part, "power") else part**2
+            square += np.asarray(squares.sum(axis=1)).ravel()
+        square *= self.problem.scale**2
+        weight = float(np.sum(self.dual.root**2))
         if self.problem.intercept:
-            share = self.dual.root**2 / np.sum(self.dual.root**2)
+            share = self.dual.root**2 / weight
             square = square - 2.0 * (raw @ share) + self.dual.grand_mean
             raw = self.dual.center_new(raw)
         rows = raw * self.dual.root
         explained = np.sum(rows * cho_solve(self.factor(), rows.T).T, axis=1)
-        offset = 1.0 / np.sum(self.dual.root**2) if self.problem.intercept else 0.0
-        return offset + np.maximum(square - explained, 0.0) / self.alpha
+        offset = 1.0 / weight if self.problem.intercept else 0.0
+        spread = offset + np.maximum(square - explained, 0.0) / self.alpha
+        return spread * weight / max(weight, float(len(self.dual.root)))
 
     def log_marginal_likelihood(self, noise: np.ndarray) -> float:
-        rows = max(np.sum(self.dual.root**2) - float(self.problem.intercept), 1.0)
-        determinant = 2.0 * np.sum(np.log(np.diagonal(self.factor()[0]))) - len(self.dual.root) * np.log(self.alpha)
+        count = max(float(np.sum(self.dual.root**2)), float(len(self.dual.root)))
+        rows = max(count - float(self.problem.intercept), 1.0)
+        with np.errstate(divide="ignore"):
+            determinant = 2.0 * np.sum(np.log(np.diagonal(self.factor()[0]))) - len(self.dual.root) * np.log(self.alpha)
         return float(-0.5 * np.sum(rows * (np.log(2.0 * np.pi * noise) + 1.0) + determinant))

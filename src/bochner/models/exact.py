@@ -30,6 +30,7 @@ class KernelRidgeModel(BaseEstimator):
     alpha: Any
     fit_intercept: bool
     _classifies = False
+    _offset: Any = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to rows X and targets y; n x n matrices are made."""
@@ -37,13 +38,14 @@ class KernelRidgeModel(BaseEstimator):
         X, y = self._validate(X, y)
         weight = check_weights(sample_weight, X.shape[0])
         codes = self._code(y, first=True)
-        weight = self._weigh(y, weight)
+        weight = check_weights(self._weigh(y, weight), X.shape[0])
         if weight is not None and (weight == 0).any():
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         self.kernel_ = self._settled_kernel(X)
         block = Block(X, codes, weight, 0)
         fit, dual = solve_kernel(self.kernel_(X), block, alpha, self.fit_intercept, self._classifies)
-        self.X_fit_, self.dual_coef_, self.intercept_ = X, fit.solution.coefficients, fit.intercept
+        self.X_fit_, self.dual_coef_ = X.copy(), fit.solution.coefficients
+        self.intercept_ = fit.intercept + self._offset
         self.alpha_, self.solution_, self.penalty_ = fit.solution.alpha, fit.solution, fit.penalty
         self._dual = dual if self.fit_intercept else None
         return self

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_solve
+from threadpoolctl import threadpool_limits
 
 from ..blocks import Block, MemoryBlocks
 from ..config import memory_budget
-from ..solvers import Solution, solve_products
+from ..moments import times_rows
+from ..solvers import Solution, factor_gram, sampled_preconditioner, solve_products
 from ..streams import sample_rows
 from .dual import feature_kernel, solve_kernel
+from .primal import noise_variance
 from .problem import Fit, Problem
 
 PROBE = 2000  # rows from which the penalty is chosen
 TOLERANCE = 1e-6
+WORKERS = os.cpu_count() or 1
 
 
 @dataclass
@@ -33,7 +40,9 @@ class Sums:
 
 def fit_matrix_free(problem: Problem, reason: str) -> Fit:
     """Conjugate gradients on the normal equations, with the intercept taken out of every product."""
-    scale, m = problem.scale, problem.basis.n_components
+    if problem.asks_for("loo"):
+        raise ValueError("alpha='loo' needs the Gram or the kernel matrix, and conjugate gradients make neither.")
+    scale, m = problem.scale, int(problem.basis.n_components)
     sums = problem.blocks.reduce(lambda block: first_sums(problem, block), width=3 * m, title="sums")
     mean_z = scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)
     mean_y = sums.sum_y / sums.weight if problem.intercept else np.zeros(len(sums.sum_y))
@@ -50,18 +59,58 @@ def fit_matrix_free(problem: Problem, reason: str) -> Fit:
                 image *= block.weight[:, None]
             return np.asarray(features.T @ image.astype(narrow.dtype), dtype=np.float64)
 
-        total = problem.blocks.reduce(part, width=2 * m + 2 * v.shape[1], title="product")
+        # Making features is one thread's work per block, so blocks go to threads and BLAS keeps to one.
+        with threadpool_limits(1):
+            total = problem.blocks.reduce(part, width=2 * m + 2 * v.shape[1], title="product", workers=WORKERS)
         return scale**2 * total - sums.weight * np.outer(mean_z, mean_z @ v)
 
-    rank = int(np.clip(memory_budget() // (8 * 8 * m), 10, 300))
-    found = solve_products(product, cross, alpha, rank=rank, tolerance=TOLERANCE, seed=problem.basis.seed_)
+    precondition = preconditioner(problem, mean_z, sums.weight, alpha)
+    found = solve_products(product, cross, alpha, precondition=precondition, tolerance=TOLERANCE)
     b = found.coefficients
     solution = Solution(b, found.method, alpha, found.status, found.residual, found.iterations, reason)
-    # b'Gb from the solved equations: (G + alpha I) b = c.
-    noise = np.maximum(square - np.sum(b * cross, axis=0), 0.0) / max(
-        problem.blocks.n_rows - float(problem.intercept), 1.0
-    )
+    # (G + alpha I) b = c gives RSS + alpha |b|^2 = y'y - b'c.
+    energy = np.maximum(square - np.sum(b * cross, axis=0), 0.0)
+    noise = noise_variance(energy, sums.weight, max(sums.weight, problem.blocks.n_rows), problem.intercept)
     return Fit(solution, mean_y - mean_z @ b, note, noise)
+
+
+def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: float) -> Any:
+    """The Gram matrix of as many sampled rows as a quarter of the memory budget holds.
+
+    Its shift is above alpha by what the sample leaves unexplained, spread over the features: found on rows held out.
+    """
+    m = problem.basis.n_components
+    most = min(memory_budget() // (4 * 8 * m), int(np.sqrt(memory_budget() / 64)))
+    chosen = sample_rows(problem.blocks.n_rows, int(max(2, min(most, m, problem.blocks.n_rows))), seed=5)
+    block = take(problem, chosen)
+    rows = problem.features(block.X).astype(np.float64) * problem.scale
+    if not hasattr(rows, "toarray"):
+        rows -= mean_z
+    if block.weight is not None:
+        rows = times_rows(rows, np.sqrt(block.weight))
+    if abs(rows).max() ** 2 * m < 1e30:  # half the memory; a preconditioner need not be exact
+        rows = rows.astype(np.float32)
+    out = max(1, min(200, len(chosen) // 10))
+    rest, held = rows[out:], rows[:out]
+    ratio = weight / max(
+        float(np.sum(np.ones(len(chosen) - out) if block.weight is None else block.weight[out:])), 1e-300
+    )
+    unexplained = float(np.mean(unexplained_squares(rest, held)))
+    return sampled_preconditioner(rest, ratio, 3.0 * (alpha + weight * unexplained / m))
+
+
+def unexplained_squares(rows: Any, held: Any) -> np.ndarray:
+    """Squared distance of each held-out row from the span of the others."""
+
+    def dense(a: Any) -> np.ndarray:
+        return np.asarray(a.toarray() if hasattr(a, "toarray") else a, dtype=np.float64)
+
+    inner, between = dense(rows @ rows.T), dense(rows @ held.T)
+    squares = np.diagonal(dense(held @ held.T))
+    factor = factor_gram(inner, 1e-5 * max(float(np.mean(np.diagonal(inner))), 1e-300))
+    return (
+        squares if factor is None else np.maximum(squares - np.sum(between * cho_solve(factor, between), axis=0), 0.0)
+    )
 
 
 def first_sums(problem: Problem, block: Block) -> Sums:
@@ -76,9 +125,8 @@ def probe_alpha(problem: Problem) -> tuple[float, str]:
     """Alpha from an exact dual fit of a sample of rows: it estimates a ratio of variances, which rows do not change."""
     if isinstance(problem.alpha, float):
         return problem.alpha, "given"
-    if problem.asks_for("loo"):
-        raise ValueError("alpha='loo' needs the Gram or the kernel matrix, and neither fits the memory budget.")
-    rows = sample_rows(problem.blocks.n_rows, PROBE, seed=2)
+    most = int(min(PROBE, np.sqrt(memory_budget() / 48)))
+    rows = sample_rows(problem.blocks.n_rows, max(most, 20), seed=2)
     block = take(problem, rows)
     found, _ = solve_kernel(
         feature_kernel(problem, block.X), block, problem.alpha, problem.intercept, problem.classifies

@@ -39,6 +39,11 @@ def minimise(criterion: Callable[[float], float], alphas: np.ndarray, refine: bo
     return float(np.exp(found.x)) if found.fun < values[best] else float(alphas[best])
 
 
+def too_few(rows: float) -> bool:
+    """Whether there is nothing to judge a penalty by: the largest, simplest one is taken."""
+    return rows < 3
+
+
 def edge_note(alpha: float, alphas: np.ndarray) -> str:
     """A remark if the choice lies at an end of the candidates."""
     if len(alphas) > 1 and alpha in (alphas[0], alphas[-1]):

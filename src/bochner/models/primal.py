@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve, eigh
 
+from ..bases import Basis
 from ..blocks import Block
 from ..config import memory_budget
 from ..moments import Centered, FoldedMoments, Moments
 from ..solvers import RidgePath, Solution, factor_gram, solve_gram, solve_or_none
-from .penalty import candidates, edge_note, minimise, smallest
+from .penalty import candidates, edge_note, minimise, smallest, too_few
 from .problem import Fit, Problem, fold_of, wrong
 
 FOLDS = 5
+FEW = "too few rows to judge by: the largest candidate"
+LEAST = 1e-12  # what a leverage leaves, at least
 MANY_FEATURES = 2048  # above, one fold is held out instead of five: five times fewer factorisations
 
 
@@ -45,15 +48,22 @@ def fit_moments(moments: Moments, scale: float, alpha: Any, intercept: bool, rea
     if isinstance(alpha, float):
         return finish(moments, scale, alpha, "given", intercept, reason)
     centered = moments.centered(scale, intercept)
+    alphas = candidates(alpha, np.trace(centered.gram) / centered.observations)
+    if too_few(centered.rows):
+        return finish(moments, scale, float(alphas[-1]), FEW, intercept, reason)
     path = RidgePath(centered.gram, centered.cross, centered.square)
-    alphas = candidates(alpha, np.trace(centered.gram) / centered.weight)
 
     def criterion(a: float) -> float:
-        return path.generalised_cross_validation(a, centered.weight, intercept)
+        return path.generalised_cross_validation(a, centered.observations, intercept)
 
     best = minimise(criterion, alphas, refine=isinstance(alpha, str))
     note = "generalised cross-validation" + edge_note(best, alphas)
     return finish(moments, scale, best, note, intercept, reason)
+
+
+def noise_variance(energy: np.ndarray, weight: float, count: float, intercept: bool) -> np.ndarray:
+    """The most likely variance of an observation of average weight: energy = RSS + alpha |b|^2."""
+    return energy / weight * count / max(count - float(intercept), 1.0)
 
 
 def finish(moments: Moments, scale: float, alpha: float, note: str, intercept: bool, reason: str) -> Fit:
@@ -64,7 +74,7 @@ def finish(moments: Moments, scale: float, alpha: float, note: str, intercept: b
     b = found.coefficients
     penalty = alpha * np.sum(b**2, axis=0)
     error = np.maximum(centered.square - np.sum(b * centered.cross, axis=0) - penalty, 0.0)
-    noise = (error + penalty) / max(centered.weight - float(intercept), 1.0)
+    noise = noise_variance(error + penalty, centered.weight, centered.observations, intercept)
     posterior = PrimalPosterior(moments, scale, alpha, intercept)
     return Fit(solution, centered.mean_y - centered.mean_z @ b, note, noise, posterior)
 
@@ -75,7 +85,7 @@ def finish(moments: Moments, scale: float, alpha: float, note: str, intercept: b
 def reduce_folds(problem: Problem) -> FoldedMoments:
     """Moments of five folds; or, where features are many, of a held-out fifth (fold 0) and of the rest (fold 1)."""
     m = problem.basis.n_components
-    apart = FOLDS if m <= MANY_FEATURES and (FOLDS + 3) * 8 * m * m <= memory_budget() else 2
+    apart = FOLDS if m <= MANY_FEATURES and (2 * FOLDS + 3) * 8 * m * m <= memory_budget() else 2
 
     def moments(block: Block) -> FoldedMoments:
         folds = fold_of(block.start, block.start + block.X.shape[0], FOLDS)
@@ -93,7 +103,7 @@ def reduce_folds(problem: Problem) -> FoldedMoments:
 def by_folds(problem: Problem, folded: FoldedMoments, total: Moments) -> tuple[float, str]:
     """The penalty of smallest error on rows left out: training moments by subtraction, then a pass for the errors."""
     whole = total.centered(problem.scale, problem.intercept)
-    alphas = candidates(problem.alpha, np.trace(whole.gram) / whole.weight)
+    alphas = candidates(problem.alpha, np.trace(whole.gram) / whole.observations)
     held_out = range(len(folded.folds)) if len(folded.folds) == FOLDS else range(1)
     models: dict[int, list[tuple[np.ndarray, np.ndarray] | None]] = {}
     for fold in held_out:
@@ -104,7 +114,7 @@ def by_folds(problem: Problem, folded: FoldedMoments, total: Moments) -> tuple[f
         solutions = [solve_or_none(rest.gram, rest.cross, a) for a in alphas]
         models[fold] = [None if b is None else (problem.scale * b, rest.mean_y - rest.mean_z @ b) for b in solutions]
     if not models:
-        return float(alphas[smallest(alphas, np.zeros(len(alphas)))]), "too few rows to leave any out: the largest"
+        return float(alphas[-1]), FEW
 
     def errors(block: Block) -> np.ndarray:
         folds = fold_of(block.start, block.start + block.X.shape[0], FOLDS)
@@ -130,8 +140,10 @@ def by_folds(problem: Problem, folded: FoldedMoments, total: Moments) -> tuple[f
 
 def by_leave_one_out(problem: Problem, centered: Centered) -> tuple[float, str]:
     """Exact leave-one-out squared error: an eigen-decomposition and a second pass for the leverages."""
+    alphas = candidates(problem.alpha, np.trace(centered.gram) / centered.observations, per_decade=2)
+    if too_few(centered.rows):
+        return float(alphas[-1]), FEW
     values, vectors = eigh(centered.gram)
-    alphas = candidates(problem.alpha, np.trace(centered.gram) / centered.weight, per_decade=2)
     inverse = 1.0 / np.maximum(np.maximum(values, 0.0)[:, None] + alphas, np.finfo(float).tiny)
     rotated = vectors.T @ centered.cross
 
@@ -142,7 +154,8 @@ def by_leave_one_out(problem: Problem, centered: Centered) -> tuple[float, str]:
         total = np.zeros(len(alphas))
         for k in range(len(alphas)):
             residual = block.y - centered.mean_y - features @ (rotated * inverse[:, k : k + 1])
-            total[k] = np.sum(weight[:, None] * (residual / (1.0 - leverage[:, k : k + 1])) ** 2)
+            left = np.maximum(1.0 - leverage[:, k : k + 1], LEAST)
+            total[k] = np.sum(weight[:, None] * (residual / left) ** 2)
         return total
 
     totals = problem.blocks.reduce(errors, width=4 * problem.basis.n_components, title="leverages")
@@ -175,15 +188,23 @@ class PrimalPosterior:
             self._made = centered, factor
         return self._made
 
-    def spread(self, features: np.ndarray, X: Any) -> np.ndarray:
+    @property
+    def width(self) -> int:
+        """Numbers that a row becomes."""
+        return 4 * len(self.moments.sum_z)
+
+    def spread(self, basis: Basis, X: Any) -> np.ndarray:
         """1/n + z'(G + alpha I)^-1 z of scaled features; times the noise it is the variance of the mean."""
         centered, factor = self._factored()
-        z = features - centered.mean_z
+        features = basis.features(X)
+        features = features.toarray() if hasattr(features, "toarray") else features
+        z = features.astype(np.float64) * float(basis.scale_) - centered.mean_z
         offset = 1.0 / centered.weight if self.intercept else 0.0
-        return offset + np.sum(z * cho_solve(factor, z.T).T, axis=1)
+        return (offset + np.sum(z * cho_solve(factor, z.T).T, axis=1)) * centered.weight / centered.observations
 
     def log_marginal_likelihood(self, noise: np.ndarray) -> float:
         centered, factor = self._factored()
-        rows = max(centered.weight - float(self.intercept), 1.0)
-        determinant = 2.0 * np.sum(np.log(np.diagonal(factor[0]))) - len(centered.gram) * np.log(self.alpha)
+        rows = max(centered.observations - float(self.intercept), 1.0)
+        with np.errstate(divide="ignore"):
+            determinant = 2.0 * np.sum(np.log(np.diagonal(factor[0]))) - len(centered.gram) * np.log(self.alpha)
         return float(-0.5 * np.sum(rows * (np.log(2.0 * np.pi * noise) + 1.0) + determinant))

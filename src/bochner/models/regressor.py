@@ -79,13 +79,20 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         self.random_state = random_state
 
     def _code(self, y: np.ndarray, first: bool, classes: Any = None) -> np.ndarray:
+        """Targets less the mean of the first ones: squares of a large constant would swamp the rest."""
         y = np.asarray(y, dtype=np.float64)
         shape = y.shape[1:]
         if first:
             self._outputs: Any = shape
+            self._offset = np.zeros(y[0].size) if not self.fit_intercept else y.reshape(len(y), -1).mean(axis=0)
         elif shape != self._outputs:
-            raise ValueError(f"y has {shape or 'one'} outputs per row, but the model has {self._outputs or 'one'}.")
-        return y.reshape(len(y), -1)
+            raise ValueError(
+                f"y has {shape or 'no'} further dimensions, and that of the first call {self._outputs or 'no'}."
+            )
+        return y.reshape(len(y), -1) - self._offset
+
+    def _aligned(self, moments: Any, other: Any) -> Any:
+        return moments.shifted_targets(other._offset - self._offset)
 
     def _shaped(self, values: np.ndarray) -> Any:
         if self._outputs:
@@ -109,10 +116,8 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
             raise ValueError("return_std needs the Gram or the kernel matrix: fit with solver='cholesky' or 'dual'.")
         X = self._validate_rows(X)
         spread = np.empty(X.shape[0])
-        for rows in row_slices(X.shape[0], 4 * int(self.basis_.n_components)):
-            features = self.basis_.features(X[rows]).astype(np.float64) * float(self.basis_.scale_)
-            features = features.toarray() if hasattr(features, "toarray") else features
-            spread[rows] = fit.posterior.spread(features, X[rows])
+        for rows in row_slices(X.shape[0], fit.posterior.width):
+            spread[rows] = fit.posterior.spread(self.basis_, X[rows])
         deviation = np.sqrt(np.outer(1.0 + spread, fit.noise))
         return mean, deviation.reshape(mean.shape)
 

@@ -15,7 +15,8 @@ def choose_solver(asked: str, rows: int, features: int) -> tuple[str, str]:
     if asked != "auto":
         return asked, "as asked"
     budget = memory_budget()
-    gram, kernel = 32 * features**2, 32 * rows**2  # a matrix, its centred copy, its factor and a part to add
+    # Seven matrices: sums, a part to add, the same of held-out rows, centred, to factor, factored; six for a kernel.
+    gram, kernel = 56 * features**2, 48 * rows**2
     if rows < features and kernel <= budget:
         return "dual", f"{rows:,} rows are fewer than {features:,} features"
     if gram <= budget:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..bases import Basis
 from ..blocks import MemoryBlocks
+from ..config import memory_budget
 from ..moments import Moments
 from .checks import check_weights
 from .dual import DualPosterior
@@ -31,50 +32,50 @@ class Streaming(ABC):
     _stale: bool
     _widest: Basis | None = None  # the basis whose sums are at hand, if the model uses only its first columns
 
+    @property
+    def _summed(self) -> Basis:
+        """The basis whose sums are at hand."""
+        return self._widest or self.basis_
+
     def _add_rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Any:
         """partial_fit: the first call settles the basis (and the precision), later ones only add their sums."""
         first = not hasattr(self, "basis_")
         self._check_parameters()
-        if isinstance(self.alpha, str) and self.alpha == "loo":
-            raise ValueError("alpha='loo' needs a second pass over the rows; with partial_fit use 'auto' or a number.")
-        X, y = self._validate(X, y, reset=first)
-        codes = self._code(y, first, classes)
-        weight = self._weigh(y, check_weights(sample_weight, X.shape[0]), whole=False)
+        self._refuse_leave_one_out("partial_fit")
+        before = None if first else self._require_sums("partial_fit")
+        X, codes, weight = self._ready(X, y, sample_weight, first, classes)
         with self._settings():
             if first:
                 self.basis_, self.precision_reason_ = self._fitted_basis(X, codes, weight)
-                self.moments_ = None
-            else:
-                self._require_sums("partial_fit")
+                self._require_room(int(self.basis_.n_components))
             part = self._moments_of(X, codes, weight)
-        self.moments_ = part if self.moments_ is None else self.moments_ + part
+        self.moments_ = part if before is None else before + part
         self._stale = True
         return self
 
     def merge(self, other: Any) -> Any:
         """Add the rows that another model of the same basis was fitted to; exact for integer features."""
+        if type(self) is not type(other):
+            raise ValueError(f"only models of one kind merge; got {type(self).__name__} and {type(other).__name__}.")
         mine, others = self._require_sums("merge"), other._require_sums("merge")
-        if isinstance(self.alpha, str) and self.alpha == "loo":
-            raise ValueError("alpha='loo' needs a second pass over the rows, which a merged model does not have.")
-        if type(self) is not type(other) or self.basis_.identity() != other.basis_.identity():
+        if self._summed.identity() != other._summed.identity():
             raise ValueError(
                 "only models with identical fitted bases merge (same seed, and the same numbers for bandwidth, scale "
                 "and radius): give random_state and bandwidth as numbers."
             )
         self._require_same_targets(other)
-        self.moments_ = mine + others
+        self.moments_ = mine + self._aligned(others, other)
         self._stale = True
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Take rows away again that were fitted before; for integer features no trace of them is left."""
         moments = self._require_sums("forget")
-        X, y = self._validate(X, y, reset=False)
-        weight = self._weigh(y, check_weights(sample_weight, X.shape[0]), whole=False)
+        X, codes, weight = self._ready(X, y, sample_weight, first=False)
         if X.shape[0] >= moments.rows:
             raise ValueError(f"cannot forget {X.shape[0]} of {moments.rows} rows: some must be left.")
         with self._settings():
-            self.moments_ = moments - self._moments_of(X, self._code(y, first=False), weight)
+            self.moments_ = moments - self._moments_of(X, codes, weight)
         self._stale = True
         return self
 
@@ -85,39 +86,62 @@ class Streaming(ABC):
         rows again, as X and y.
         """
         check_is_fitted(self)
-        widest = self._widest or self.basis_
-        if X is None:
+        widest = self._summed
+        if X is None or n_components <= widest.n_components:
             self._require_sums("grow")
             if n_components > widest.n_components:
                 raise ValueError(
                     f"growing from {widest.n_components} to {n_components} features needs the rows again: "
                     "grow(n_components, X, y)."
                 )
-            self.basis_ = widest.truncated(n_components)
-            self._widest = widest
-            self._stale = True
+            self.basis_, self._widest, self._stale = widest.truncated(n_components), widest, True
             return self
-        X, y = self._validate(X, y, reset=False)
-        weight = self._weigh(y, check_weights(sample_weight, X.shape[0]))
-        larger = widest.enlarged(n_components)
-        self._widest = larger
+        rows = self._ready(X, y, sample_weight, first=False, whole=True)
         with self._settings():
-            self._solve_rows(larger, MemoryBlocks(X, self._code(y, first=False), weight))
+            self._solve_rows(widest.enlarged(n_components), MemoryBlocks(*rows), climbs=False)
         return self
 
+    def _ready(
+        self, X: Any, y: Any, sample_weight: Any, first: bool, classes: Any = None, whole: bool = False
+    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """Valid rows, coded targets and weights, without the rows of weight zero."""
+        X, y = self._validate(X, y, reset=first)
+        weight = check_weights(sample_weight, X.shape[0])
+        codes = self._code(y, first, classes)
+        weight = check_weights(self._weigh(y, weight, whole), X.shape[0])
+        if weight is not None and (weight == 0).any():  # such rows are not there, for the bandwidth too
+            X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
+        return X, codes, weight
+
+    def _aligned(self, moments: Moments, other: Any) -> Moments:
+        """Another model's sums, with targets measured as this one's are."""
+        return moments
+
     def _moments_of(self, X: Any, codes: np.ndarray, weight: Any) -> Moments:
-        problem = Problem(self.basis_, MemoryBlocks(X, codes, weight), 0.0, self.fit_intercept, self._classifies)
-        return reduce_moments(problem)
+        blocks = MemoryBlocks(X, codes, weight)
+        return reduce_moments(Problem(self._summed, blocks, 0.0, self.fit_intercept, self._classifies))
 
     def _require_sums(self, verb: str) -> Moments:
         """The sums of all rows; after a dual fit, which keeps its rows, they are made when first needed."""
         check_is_fitted(self)
+        self._refuse_leave_one_out(verb)
         if self.moments_ is None and isinstance(self._solved.posterior, DualPosterior):
+            self._require_room(int(self.basis_.n_components))
             self.moments_ = reduce_moments(self._solved.posterior.problem)
         if self.moments_ is None:
             how = self._solved.solution.method
             raise ValueError(f"{verb} needs the sums of the fit, and {how} keep none: fit with solver='cholesky'.")
         return self.moments_
+
+    def _refuse_leave_one_out(self, verb: str) -> None:
+        if isinstance(self.alpha, str) and self.alpha == "loo":
+            raise ValueError(f"alpha='loo' needs a second pass over all rows, which {verb} does not have.")
+
+    def _require_room(self, features: int) -> None:
+        needed = 24 * features**2
+        if needed > memory_budget():
+            sizes = f"{needed / 1e9:.3g} GB, over the budget of {memory_budget() / 1e9:.3g} GB"
+            raise ValueError(f"the sums of {features:,} features need {sizes}.")
 
     def _require_same_targets(self, other: Any) -> None:
         if self._outputs != other._outputs:
@@ -127,9 +151,10 @@ class Streaming(ABC):
         """The solution; after sums changed it is made when first needed."""
         check_is_fitted(self, "basis_")
         if self._stale:
+            self._refuse_leave_one_out("a model of sums")
             moments = self.moments_
             assert moments is not None
-            m, widest = int(self.basis_.n_components), int((self._widest or self.basis_).n_components)
+            m, widest = int(self.basis_.n_components), int(self._summed.n_components)
             scale = float(self.basis_.scale_)
             if m != widest:
                 moments = moments.prefix(m)
@@ -153,7 +178,7 @@ class Streaming(ABC):
     @abstractmethod
     def _fitted_basis(self, X: Any, codes: np.ndarray, weight: Any) -> tuple[Basis, str]: ...
     @abstractmethod
-    def _solve_rows(self, basis: Basis, blocks: MemoryBlocks) -> None: ...
+    def _solve_rows(self, basis: Basis, blocks: MemoryBlocks, climbs: bool = True) -> None: ...
     @abstractmethod
     def _alpha(self) -> Any: ...
     @abstractmethod

@@ -62,10 +62,10 @@ def waves(projections: np.ndarray, phases: np.ndarray, height: np.number) -> np.
     """height cos p, height sin p in neighbouring columns; with one phase b more projection at the end: cos(p + b)."""
     pairs = projections.shape[1] - len(phases)
     out = np.empty((len(projections), 2 * pairs + len(phases)), dtype=projections.dtype)
-    np.cos(projections[:, :pairs], out=out[:, 0 : 2 * pairs : 2])
-    np.sin(projections[:, :pairs], out=out[:, 1 : 2 * pairs : 2])
-    np.cos(projections[:, pairs:] + phases, out=out[:, 2 * pairs :])
-    out *= height
+    # cos and sin of contiguous numbers are vectorised; writing straight into every other column would not be.
+    np.multiply(np.cos(projections[:, :pairs]), height, out=out[:, 0 : 2 * pairs : 2])
+    np.multiply(np.sin(projections[:, :pairs]), height, out=out[:, 1 : 2 * pairs : 2])
+    np.multiply(np.cos(projections[:, pairs:] + phases), height, out=out[:, 2 * pairs :])
     return out
 
 
