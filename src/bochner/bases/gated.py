@@ -13,10 +13,10 @@ import scipy.sparse
 
 from .. import ops
 from ..kernels import Gated, Kernel
-from ..streams import Stream, int8_normal_deviation
+from ..streams import Stream
 from ..validation import require_integer
 from .base import Basis, Bounds
-from .quantize import fixed_point, round_digits
+from .quantize import projection_scale
 from .settle import row_norms
 
 REACH = 4.0  # deviations that an integer feature can hold, at a typical large |x|
@@ -69,10 +69,9 @@ class GatedLinear(Basis):
             )
         self.scale_ = 1.0
         if self._is_integer:
-            norm = max(1.0, round_digits(np.quantile(row_norms(self._prepare(rows)), 0.99) + 1e-9, 3))
-            self.multiplier_, self.rescale_shift_ = fixed_point(self._limit / (int8_normal_deviation() * REACH * norm))
-            ratio = self.multiplier_ / 2.0**self.rescale_shift_
-            self.scale_ = self.quantizer_.step / (int8_normal_deviation() * ratio * np.sqrt(self._unit_count))
+            settled = projection_scale(row_norms(self._prepare(rows)), REACH, self._limit)
+            self.multiplier_, self.rescale_shift_, unit = settled
+            self.scale_ = self.quantizer_.step * unit / float(np.sqrt(self._unit_count))
 
     @property
     def _unit_count(self) -> int:

@@ -18,7 +18,7 @@ from ..streams import Stream, int8_normal_deviation
 from ..validation import require_integer
 from .base import Basis, Bounds
 from .hadamard import Expansion, draw_expansions, integer_shift, padded_size
-from .quantize import fixed_point, round_digits
+from .quantize import projection_scale, round_digits
 from .settle import row_norms
 
 REACH = 4.0  # deviations above the mean that an integer feature can hold, at a typical large |x|
@@ -81,12 +81,10 @@ class RandomMaxout(Basis):
                 raise ValueError("shared_projections and structured exclude each other: choose one.")
         self.scale_ = 1.0
         if self._is_integer:
-            codes = self._prepare(rows)
-            norm = max(1.0, round_digits(np.quantile(row_norms(codes), 0.99) + 1e-9, 3))
             reach = REACH + (0.0 if self.center else maximum_mean(self._q))
-            self.multiplier_, self.rescale_shift_ = fixed_point(self._limit / (int8_normal_deviation() * reach * norm))
-            ratio = self.multiplier_ / 2.0**self.rescale_shift_
-            self.scale_ = self.quantizer_.step / (int8_normal_deviation() * ratio * np.sqrt(self._m))
+            settled = projection_scale(row_norms(self._prepare(rows)), reach, self._limit)
+            self.multiplier_, self.rescale_shift_, unit = settled
+            self.scale_ = self.quantizer_.step * unit / float(np.sqrt(self._m))
             if self.structured:
                 largest = max(-self.quantizer_.low, self.quantizer_.high)
                 self.shift_ = integer_shift(largest, self.n_features_in_, padded_size(self.n_features_in_))

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from ..streams import int8_normal_deviation
+
 BULK = 0.999  # this quantile of |x - center| ...
 HEADROOM = 1.2  # ... times this is the largest number that is not clipped (3.95 deviations for a normal column)
 
@@ -66,3 +68,14 @@ def fixed_point(ratio: float, bits: int = 15, largest_shift: int = 40) -> tuple[
     """(multiplier, shift) with multiplier / 2^shift close to ratio and a multiplier of at most `bits` bits."""
     shift = int(np.clip(bits - 1 - np.floor(np.log2(ratio)), 1, largest_shift))
     return int(np.clip(ratio * 2.0**shift + 0.5, 1, 2.0**30)), shift  # 31-bit values times this stay in 64 bits
+
+
+def projection_scale(norms: np.ndarray, reach: float, limit: int) -> tuple[int, int, float]:
+    """(multiplier, shift, unit) that bring int8 projections of rows of such norms to at most `limit`.
+
+    As many deviations as `reach` fit at a typical large norm; a rescaled number times `unit` is a projection of codes
+    by standard normals.
+    """
+    norm = max(1.0, round_digits(np.quantile(norms, 0.99) + 1e-9, 3))
+    multiplier, shift = fixed_point(limit / (int8_normal_deviation() * reach * norm))
+    return multiplier, shift, 2.0**shift / (multiplier * int8_normal_deviation())

@@ -79,22 +79,23 @@ def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: f
 
     Its shift is above alpha by what the sample leaves unexplained, spread over the features: found on rows held out.
     """
-    m = problem.basis.n_components
-    most = min(memory_budget() // (4 * 8 * m), int(np.sqrt(memory_budget() / 64)))
-    chosen = sample_rows(problem.blocks.n_rows, int(max(2, min(most, m, problem.blocks.n_rows))), seed=5)
+    m, n = int(problem.basis.n_components), problem.blocks.n_rows
+    most = min(memory_budget() // (4 * 4 * m), int(np.sqrt(memory_budget() / 64)))
+    chosen = sample_rows(n, int(max(2, min(most, m, n))), seed=5)
     block = take(problem, chosen)
-    rows = problem.features(block.X).astype(np.float64) * problem.scale
+    features = problem.features(block.X)
+    # Half the memory will do for a preconditioner, unless squares would overflow.
+    small = float(abs(features).max()) ** 2 * problem.scale**2 * m < 1e30
+    rows = features.astype(np.float32 if small else np.float64, copy=False)
+    rows *= rows.dtype.type(problem.scale)
     if not hasattr(rows, "toarray"):
-        rows -= mean_z
+        rows -= mean_z.astype(rows.dtype)
+    weights = np.ones(len(chosen)) if block.weight is None else block.weight
     if block.weight is not None:
-        rows = times_rows(rows, np.sqrt(block.weight))
-    if abs(rows).max() ** 2 * m < 1e30:  # half the memory; a preconditioner need not be exact
-        rows = rows.astype(np.float32)
+        rows = times_rows(rows, np.sqrt(weights)).astype(rows.dtype)
     out = max(1, min(200, len(chosen) // 10))
     rest, held = rows[out:], rows[:out]
-    ratio = weight / max(
-        float(np.sum(np.ones(len(chosen) - out) if block.weight is None else block.weight[out:])), 1e-300
-    )
+    ratio = weight / max(float(np.sum(weights[out:])), 1e-300)
     unexplained = float(np.mean(unexplained_squares(rest, held)))
     return sampled_preconditioner(rest, ratio, 3.0 * (alpha + weight * unexplained / m))
 
