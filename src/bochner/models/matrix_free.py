@@ -20,7 +20,7 @@ from .primal import noise_variance
 from .problem import Fit, Problem
 
 PROBE = 2000  # rows from which the penalty is chosen
-TOLERANCE = 1e-6
+TOLERANCE, SINGLE_TOLERANCE = 1e-6, 1e-4  # relative residual; products of float32 features hold no more digits
 WORKERS = os.cpu_count() or 1
 
 
@@ -65,7 +65,9 @@ def fit_matrix_free(problem: Problem, reason: str) -> Fit:
         return scale**2 * total - sums.weight * np.outer(mean_z, mean_z @ v)
 
     precondition = preconditioner(problem, mean_z, sums.weight, alpha)
-    found = solve_products(product, cross, alpha, precondition=precondition, tolerance=TOLERANCE)
+    single = problem.features(problem.blocks.read(0, 1).X).dtype == np.float32
+    tolerance = SINGLE_TOLERANCE if single else TOLERANCE
+    found = solve_products(product, cross, alpha, precondition=precondition, tolerance=tolerance)
     b = found.coefficients
     solution = Solution(b, found.method, alpha, found.status, found.residual, found.iterations, reason)
     # (G + alpha I) b = c gives RSS + alpha |b|^2 = y'y - b'c.
