@@ -20,7 +20,7 @@ from .primal import noise_variance
 from .problem import Fit, Problem
 
 PROBE = 2000  # rows from which the penalty is chosen
-TOLERANCE, SINGLE_TOLERANCE = 1e-6, 1e-4  # relative residual; products of float32 features hold no more digits
+TOLERANCE, SINGLE_TOLERANCE = 1e-9, 1e-4  # relative residual; products of float32 features hold no more digits
 WORKERS = os.cpu_count() or 1
 
 
