@@ -1,6 +1,5 @@
 """Checks that take minutes: any shape, without being told how."""
 
-import resource
 import subprocess
 import sys
 
@@ -51,7 +50,6 @@ def test_neither_matrix_fits_three_gigabytes():
     done = subprocess.run([sys.executable, "-c", CODE], cwd="tests", capture_output=True, text=True, check=False)
     print(done.stdout)
     assert done.returncode == 0, done.stderr
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 0
 
 
 def test_the_penalty_of_a_large_classifier_is_found_by_holding_out():

@@ -58,8 +58,8 @@ def fit_dual(problem: Problem, reason: str) -> Fit:
     for columns, part in problem.basis.column_tiles(block.X, tile_columns(len(kernel))):
         part = part.astype(np.float64)
         mean[columns] = np.asarray(part.T @ share).ravel() * problem.scale if problem.intercept else 0.0
-        # Dual coefficients of centred rows sum to zero (with weights), so b = Z'a needs no centring.
         coefficients[columns] = problem.scale * np.asarray(part.T @ found.solution.coefficients)
+    # Dual coefficients of centred rows sum to zero, but for rounding, which is taken out here.
     coefficients -= np.outer(mean, found.solution.coefficients.sum(axis=0))
     s = found.solution
     solution = Solution(coefficients, s.method, s.alpha, s.status, s.residual, s.iterations, reason)
