@@ -13,7 +13,7 @@ X = np.arange(70.0).reshape(35, 2)
 @pytest.mark.parametrize("size", [1, 4, 35, 100, "auto"])
 def test_every_row_once_in_order(size):
     with bochner.config_context(block_rows=size):
-        blocks = list(MemoryBlocks(X, X[:, 0], np.ones(35)).walk(2))
+        blocks = list(MemoryBlocks(X, X[:, 0], np.ones(35)).walk(rows_per_block(2)))
     assert np.array_equal(np.vstack([b.X for b in blocks]), X)
     assert np.array_equal(np.concatenate([b.y for b in blocks]), X[:, 0])
     starts = np.cumsum([0] + [len(b.X) for b in blocks])[:-1]
@@ -72,7 +72,7 @@ def test_next_block_is_read_while_this_one_is_worked_on():
             return super().read(start, stop)
 
     with bochner.config_context(block_rows=20):
-        walk = Watched(X).walk(2)
+        walk = Watched(X).walk(rows_per_block(2))
         next(walk)
         assert second_read.wait(timeout=10)
 
@@ -80,7 +80,9 @@ def test_next_block_is_read_while_this_one_is_worked_on():
 def test_progress_is_shown_when_asked(capsys):
     with bochner.config_context(block_rows=4, progress=True):
         MemoryBlocks(X).reduce(lambda b: 0, width=2, title="moments")
-    assert "moments: block 9 of 9" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "100%" in shown
+    assert "rows/s" in shown
     with bochner.config_context(block_rows=4):
         MemoryBlocks(X).reduce(lambda b: 0, width=2, title="moments")
     assert capsys.readouterr().err == ""

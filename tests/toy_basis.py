@@ -16,7 +16,7 @@ class RandomSteps(Basis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows, X):
+    def _settle(self, rows, largest):
         self.scale_ = float(np.sqrt(2.0 / self.n_components)) if self._is_integer else 1.0
 
     def _exact_kernel(self):

@@ -136,11 +136,11 @@ class Moments:
         return np.sqrt(np.maximum(np.diagonal(self.gram) / weight - (self.sum_z / weight) ** 2, 0.0))
 
 
+@dataclass
 class FoldedMoments:
     """Moments of each fold apart; all but one are the total less that one."""
 
-    def __init__(self, folds: list[Moments | None]) -> None:
-        self.folds = folds
+    folds: list[Moments | None]
 
     def __iadd__(self, other: FoldedMoments) -> FoldedMoments:
         for k, part in enumerate(other.folds):

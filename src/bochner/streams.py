@@ -145,9 +145,12 @@ def sample_rows(n: int, count: int, seed: int) -> np.ndarray:
     """
     if n <= count:
         return np.arange(n)
-    priority = np.concatenate(
-        [Stream(seed, "rows").bits(s, min(s + 2**20, n))[:, 0] for s in range(0, n, 2**20)]
-    ).astype(np.int64)
-    # Ties on 32 bits are broken by the row number.
-    order = np.argsort(priority, kind="stable")[:count]
-    return np.sort(order)
+    best = np.empty((0, 2), dtype=np.int64)  # (priority, number): ties are broken by the number
+    for start in range(0, n, CHUNK * 4):
+        stop = min(start + CHUNK * 4, n)
+        lot = np.column_stack([Stream(seed, "rows").bits(start, stop)[:, 0].astype(np.int64), np.arange(start, stop)])
+        if len(best) == count:
+            lot = lot[lot[:, 0] <= best[-1, 0]]
+        best = np.vstack([best, lot])
+        best = best[np.lexsort((best[:, 1], best[:, 0]))][:count]
+    return np.sort(best[:, 1])

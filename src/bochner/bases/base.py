@@ -23,7 +23,7 @@ from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_integer, require_numbers
 from .cache import WEIGHTS
 from .quantize import Quantizer, choose_quantizer
-from .settle import SAMPLE, different_rows, draw_seed
+from .settle import SAMPLE, different_rows, draw_seed, largest_size
 
 PRECISIONS = ("float32", "float64", "int8", "int14")
 LIMITS = {"int8": 127, "int14": 8191}  # the largest feature of each integer precision
@@ -62,8 +62,8 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     # ---- what a basis declares ----
 
     @abstractmethod
-    def _settle(self, rows: Any, X: Any) -> None:
-        """Check the parameters and set the fitted numbers; `rows` is a fixed sample of the rows of X."""
+    def _settle(self, rows: Any, largest: float) -> None:
+        """Check the parameters and set the fitted numbers, from sampled rows and the largest |x| of all rows."""
 
     @abstractmethod
     def _units(self) -> tuple[int, int, int]:
@@ -98,19 +98,30 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     def fit(self, X: Any, y: Any = None) -> Basis:
         """Settle the seed and the numbers that depend on the data (bandwidth, scales); y is ignored."""
+        self._forget()
+        X = self._validate(X, reset=True)
+        return self._fit_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)], largest_size(X))
+
+    def fit_sample(self, rows: Any, largest: float) -> Basis:
+        """What `fit` does, from sampled rows and the largest |x| of all: for rows that are not in memory."""
+        self._forget()
+        return self._fit_rows(self._validate(rows, reset=True), largest)
+
+    def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        X = self._validate(X, reset=True)
+
+    def _fit_rows(self, rows: Any, largest: float) -> Basis:
         require_integer("n_components", self.n_components)
         if self.precision is not None:
             require_choice("precision", self.precision, PRECISIONS)
         self.seed_ = draw_seed(self.random_state)
-        rows = different_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)])
+        rows = different_rows(rows)
         if self._is_integer and self.quantizes_input:
-            may_shift = self.shift_invariant and not scipy.sparse.issparse(X)
+            may_shift = self.shift_invariant and not scipy.sparse.issparse(rows)
             self.quantizer_: Quantizer = choose_quantizer(rows, may_shift)
             self.clipped_fraction_ = self.quantizer_.clipped_fraction(rows)
-        self._settle(rows, X)
+        self._settle(rows, largest)
         self._n_features_out = self._m
         return self
 

@@ -60,7 +60,7 @@ class RandomBins(Basis):
     def _grids(self) -> int:
         return int(self.n_grids)
 
-    def _settle(self, rows: np.ndarray, X: Any) -> None:
+    def _settle(self, rows: np.ndarray, largest: float) -> None:
         require_integer("n_grids", self.n_grids)
         if self._m > 2**31:
             raise ValueError(f"n_components must be at most 2^31 for hashed bins; got {self._m}.")

@@ -56,15 +56,15 @@ class Fastfood(FrequencyBasis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: np.ndarray, X: Any) -> None:
+    def _settle(self, rows: np.ndarray, largest: float) -> None:
         named = {"gaussian": Gaussian(), "ball_matern": BallMatern(degree=self.degree)}
         self._settle_kernel(named, self.bandwidth, rows)
         self.kernel_ = self.kernel_.in_dimension(padded_size(self.n_features_in_))
         if not isinstance(self.kernel_, Radial):
             raise ValueError(f"kernel={self.kernel!r} is not radial, so Fastfood cannot draw it; use RandomFourier.")
         if self._is_integer:
-            largest = max(-self.quantizer_.low, self.quantizer_.high)
-            self.shift_ = integer_shift(largest, self.n_features_in_, padded_size(self.n_features_in_))
+            largest_code = max(-self.quantizer_.low, self.quantizer_.high)
+            self.shift_ = integer_shift(largest_code, self.n_features_in_, padded_size(self.n_features_in_))
 
     @property
     def bounds(self) -> Bounds:

@@ -68,7 +68,7 @@ class RandomFourier(FrequencyBasis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: np.ndarray, X: Any) -> None:
+    def _settle(self, rows: np.ndarray, largest: float) -> None:
         named = {
             "gaussian": Gaussian(),
             "laplacian": Laplacian(),

@@ -59,7 +59,7 @@ class GatedLinear(Basis):
     def _q(self) -> int:
         return int(self.pool_size)
 
-    def _settle(self, rows: np.ndarray, X: Any) -> None:
+    def _settle(self, rows: np.ndarray, largest: float) -> None:
         require_integer("pool_size", self.pool_size)
         if self._m % self._q:
             below = self._m - self._m % self._q

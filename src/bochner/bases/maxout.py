@@ -68,7 +68,7 @@ class RandomMaxout(Basis):
     def _q(self) -> int:
         return int(self.pool_size)
 
-    def _settle(self, rows: np.ndarray, X: Any) -> None:
+    def _settle(self, rows: np.ndarray, largest: float) -> None:
         require_integer("pool_size", self.pool_size)
         if self.shared_projections is not None:
             require_integer("shared_projections", self.shared_projections)
@@ -86,8 +86,8 @@ class RandomMaxout(Basis):
             self.multiplier_, self.rescale_shift_, unit = settled
             self.scale_ = self.quantizer_.step * unit / float(np.sqrt(self._m))
             if self.structured:
-                largest = max(-self.quantizer_.low, self.quantizer_.high)
-                self.shift_ = integer_shift(largest, self.n_features_in_, padded_size(self.n_features_in_))
+                largest_code = max(-self.quantizer_.low, self.quantizer_.high)
+                self.shift_ = integer_shift(largest_code, self.n_features_in_, padded_size(self.n_features_in_))
 
     def _exact_kernel(self) -> Kernel:
         return Maxout(self._q, self.center)

@@ -63,7 +63,7 @@ class RandomRidge(Basis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: np.ndarray, X: Any) -> None:
+    def _settle(self, rows: np.ndarray, largest: float) -> None:
         if not callable(self.activation):
             require_choice("activation", self.activation, PORTABLE)
         require_positive("scale", self.scale)

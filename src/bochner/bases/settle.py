@@ -38,6 +38,11 @@ def different_rows(rows: Any) -> Any:
     return rows[list(seen.values())]
 
 
+def largest_size(X: Any) -> float:
+    """max |x|, without a copy of X."""
+    return max(float(X.max()), -float(X.min())) if min(X.shape) else 0.0
+
+
 def median_bandwidth(rows: Any, metric: str) -> float:
     """The median distance between sampled rows (of those that are not 0; 1 if there is none), to six digits."""
     if scipy.sparse.issparse(rows):

@@ -53,12 +53,12 @@ class RandomStumps(Basis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: np.ndarray, X: Any) -> None:
+    def _settle(self, rows: np.ndarray, largest: float) -> None:
         require_choice("thresholds", self.thresholds, ["uniform", "normal"])
         if isinstance(self.radius, str):
             require_choice("radius", self.radius, ["max"])
             # A column of zeros has no largest value to speak of.
-            self.radius_ = float(abs(X).max()) or 1.0
+            self.radius_ = largest or 1.0
         else:
             self.radius_ = require_positive("radius", self.radius)
         self.scale_ = 1.0 / float(np.sqrt(self._m)) if self._is_integer else 1.0

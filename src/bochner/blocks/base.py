@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import scipy.sparse
 
 from ..config import get_config, memory_budget
 from .progress import Progress
@@ -18,12 +19,22 @@ LARGEST = 1 << 14  # rows; more than this gains nothing
 
 
 class Block(NamedTuple):
-    """Some neighbouring rows: X, y and weight (or None), and the number of the first row in the whole."""
+    """Some neighbouring rows: X, y and weight (or None), and the number of the first row in the whole.
+
+    Where rows were left out, `kept` holds the places of those that are here, counted from `start`.
+    """
 
     X: Any
     y: Any
     weight: Any
     start: int
+    kept: np.ndarray | None = None
+
+    def only(self, chosen: np.ndarray) -> Block:
+        """The block of some of its rows, by mask or by index."""
+        X, y, weight = (None if part is None else part[chosen] for part in self[:3])
+        kept = np.arange(self.X.shape[0]) if self.kept is None else self.kept
+        return Block(X, y, weight, self.start, kept[chosen])
 
 
 class Blocks(ABC):
@@ -31,27 +42,71 @@ class Blocks(ABC):
 
     n_rows: int
     n_columns: int
+    recipe: Any = None  # how columns of a table became numbers, if they did
 
     @abstractmethod
     def read(self, start: int, stop: int) -> Block:
         """The rows start..stop-1."""
 
-    def reduce(self, function: Callable[[Block], T], *, width: int, title: str = "", workers: int = 1) -> T:
+    def stream(self, start: int, rows: int) -> Iterator[Block]:
+        """All rows from `start` on, `rows` at a time."""
+        for first in range(start, self.n_rows, rows):
+            yield self.read(first, min(first + rows, self.n_rows))
+
+    def take(self, numbers: np.ndarray) -> Block:
+        """The rows of these numbers, which ascend."""
+        parts = []
+        for block in self.stream(0, rows_per_block(4 * self.n_columns)):
+            inside = (numbers >= block.start) & (numbers < block.start + block.X.shape[0])
+            if inside.any():
+                parts.append(block.only(numbers[inside] - block.start)[:3])
+        X, y, weight = (None if part[0] is None else stack(part) for part in zip(*parts, strict=True))
+        return Block(X, y, weight, 0)
+
+    def map(self, function: Callable[[Block], Block]) -> Blocks:
+        """The same rows, each block changed by `function`."""
+        return MappedBlocks(self, function)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What tells these rows from others, in a few words."""
+        return {"rows": self.n_rows, "columns": self.n_columns}
+
+    def reduce(
+        self, function: Callable[[Block], T], *, width: int = 1, rows: int = 0, title: str = "", workers: int = 1
+    ) -> T:
         """The sum of function(block) over all blocks; `width` is the number of float64 a row becomes in function.
 
+        Blocks take what the memory budget allows, or have `rows` rows if that is given.
         The next block is read while this one is worked on. Several workers take a block each; the sum is in the order
         of the blocks all the same, so it has the same bits for any number of them.
         """
-        total: Any = None
-        for part in self._parts(function, width, title, workers):
+        return self.accumulate(function, rows or rows_per_block(width * workers), title=title, workers=workers)
+
+    def accumulate(
+        self,
+        function: Callable[[Block], T],
+        rows: int,
+        *,
+        start: int = 0,
+        total: Any = None,
+        title: str = "",
+        workers: int = 1,
+        after: Callable[[Any, int], None] | None = None,
+    ) -> Any:
+        """`total` and function(block) of the rows from `start` on; `after` is told each new total and its rows."""
+        done = start
+        for part in self._parts(function, start, rows, title, workers):
             if total is None:
                 total = part
             else:
                 total += part
+            done = min(done + rows, self.n_rows)
+            if after is not None:
+                after(total, done)
         return total
 
-    def _parts(self, function: Callable[[Block], T], width: int, title: str, workers: int) -> Iterator[T]:
-        blocks = self.walk(width * workers, title)
+    def _parts(self, function: Callable[[Block], T], start: int, rows: int, title: str, workers: int) -> Iterator[T]:
+        blocks = self.walk(rows, start, title)
         if workers == 1:
             yield from map(function, blocks)
             return
@@ -64,21 +119,44 @@ class Blocks(ABC):
             while waiting:
                 yield waiting.popleft().result()
 
-    def walk(self, width: int, title: str = "") -> Iterator[Block]:
-        """The blocks in order, the next one read ahead; their size comes from the memory budget."""
-        rows = rows_per_block(width)
-        starts = range(0, self.n_rows, rows)
-        with ThreadPoolExecutor(1) as reader, Progress(title, len(starts)) as progress:
-            ahead = None
-            for start in starts:
-                block = (ahead or reader.submit(self._piece, start, rows)).result()
-                following = start + rows
-                ahead = reader.submit(self._piece, following, rows) if following < self.n_rows else None
+    def walk(self, rows: int, start: int = 0, title: str = "") -> Iterator[Block]:
+        """The blocks in order, the next one read ahead by a thread."""
+        pieces = self.stream(start, rows)
+        with ThreadPoolExecutor(1) as reader, Progress(title, self.n_rows, start) as progress:
+            ahead = reader.submit(next, pieces, None)
+            while (block := ahead.result()) is not None:
+                ahead = reader.submit(next, pieces, None)
                 yield block
-                progress.step()
+                progress.advance(min(rows, self.n_rows - block.start))
 
-    def _piece(self, start: int, rows: int) -> Block:
-        return self.read(start, min(start + rows, self.n_rows))
+
+class MappedBlocks(Blocks):
+    """Blocks changed one by one as they come."""
+
+    def __init__(self, blocks: Blocks, function: Callable[[Block], Block]) -> None:
+        self.blocks, self.function = blocks, function
+        self.n_rows, self.n_columns, self.recipe = blocks.n_rows, blocks.n_columns, blocks.recipe
+
+    def read(self, start: int, stop: int) -> Block:
+        return self.function(self.blocks.read(start, stop))
+
+    def stream(self, start: int, rows: int) -> Iterator[Block]:
+        return map(self.function, self.blocks.stream(start, rows))
+
+    def take(self, numbers: np.ndarray) -> Block:
+        return self.function(self.blocks.take(numbers))
+
+    def fingerprint(self) -> dict[str, Any]:
+        return self.blocks.fingerprint()
+
+    def reduce(self, function: Callable[[Block], T], **settings: Any) -> T:
+        # By way of the blocks themselves: they may keep a record of their sums.
+        return self.blocks.reduce(lambda block: function(self.function(block)), **settings)
+
+
+def stack(parts: Any) -> Any:
+    """Rows below one another, dense or CSR."""
+    return scipy.sparse.vstack(parts, format="csr") if scipy.sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def rows_per_block(width: int) -> int:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
 
 from ..arrays import to_numpy
+from ..streams import sample_rows
 from .base import Block, Blocks
+
+LOOKED_AT = 1000  # rows that stand for all when arrays are told apart
 
 
 class MemoryBlocks(Blocks):
@@ -27,6 +31,20 @@ class MemoryBlocks(Blocks):
         # A slice of a memory map reads nothing yet; its copy does, here, while another block is worked on.
         X = np.array(self.X[rows]) if self._mapped else to_numpy(self.X[rows])
         return Block(X, to_numpy(y), to_numpy(weight), start)
+
+    def take(self, numbers: np.ndarray) -> Block:
+        X, y, weight = (None if part is None else to_numpy(part[numbers]) for part in (self.X, self.y, self.weight))
+        return Block(X, y, weight, 0)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Sizes, types, and a digest of some rows: the same ones for the same number of rows."""
+        digest = hashlib.sha256()
+        some = self.take(sample_rows(self.n_rows, LOOKED_AT, seed=4))
+        for part in some[:3]:
+            for array in (part.data, part.indices, part.indptr) if hasattr(part, "indptr") else (part,):
+                digest.update(str(array.dtype).encode() if array is not None else b"none")
+                digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+        return {**super().fingerprint(), "data": digest.hexdigest()}
 
 
 def is_mapped(array: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A line on the error stream that says how far long work has come, if the setting `progress` asks for it."""
+"""A bar on the error stream that says how far long work has come, if the setting `progress` asks for it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,53 @@ from types import TracebackType
 from ..config import get_config
 
 INTERVAL = 0.2  # seconds between two updates
+BAR = 24
 
 
 class Progress:
-    def __init__(self, title: str, steps: int) -> None:
-        self.title, self.steps, self.done = title, steps, 0
+    """Rows done of all rows, with rate and time left; nothing is shown without a title."""
+
+    def __init__(self, title: str, rows: int, done: int = 0) -> None:
+        self.title, self.rows, self.done, self.first = title, rows, done, done
         self.visible = bool(get_config()["progress"]) and bool(title)
+        self.shown = 0.0
 
     def __enter__(self) -> Progress:
-        self.begun = self.shown = time.perf_counter()
+        self.begun = time.perf_counter()
         return self
 
-    def step(self) -> None:
-        self.done += 1
+    def advance(self, rows: int) -> None:
+        self.done += rows
         now = time.perf_counter()
-        if self.visible and (now - self.shown >= INTERVAL or self.done == self.steps):
+        if self.visible and (now - self.shown >= INTERVAL or self.done >= self.rows):
             self.shown = now
-            left = (now - self.begun) / self.done * (self.steps - self.done)
-            sys.stderr.write(f"\r{self.title}: block {self.done} of {self.steps}, {left:.0f} s left ")
+            sys.stderr.write("\r" + self.line(now - self.begun))
             sys.stderr.flush()
+
+    def line(self, seconds: float) -> str:
+        share = self.done / max(self.rows, 1)
+        full = round(BAR * share)
+        rate = (self.done - self.first) / max(seconds, 1e-9)
+        left = (self.rows - self.done) / max(rate, 1e-9)
+        bar = "━" * full + "─" * (BAR - full)
+        return f"{self.title:16} {bar} {share:4.0%}  {count(rate)} rows/s  {clock(left)} left  "
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.visible and self.done:
+        if self.visible and self.done > self.first:
             sys.stderr.write("\n")
+
+
+def count(number: float) -> str:
+    """A number in three digits or so: 950, 12.3 k, 4.56 M."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:.0f}"
+
+
+def clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}"

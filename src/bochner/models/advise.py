@@ -61,9 +61,10 @@ def advise(X: Any, y: Any) -> Advice:
     """
     y = np.asarray(to_numpy(y))
     classifies = type_of_target(y) in ("binary", "multiclass") and y.dtype.kind not in "f"
-    model = RandomFeatureClassifier() if classifies else RandomFeatureRegressor()
+    model: Any = RandomFeatureClassifier() if classifies else RandomFeatureRegressor()
     X, y = model._validate(X, y, reset=True)
-    codes = model._code(y, first=True)
+    model._learn(model._summarize(y, None))
+    codes = model._code(y)
     rows = sample_rows(X.shape[0], PROBE, seed=4)
     sample = X[rows].toarray() if hasattr(X, "toarray") else X[rows]
     block = Block(sample.astype(np.float64), codes[rows], None, 0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,19 +16,23 @@ from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
 from ..bases.base import PRECISIONS
 from ..bases.settle import draw_seed
-from ..blocks import Blocks, MemoryBlocks
-from ..moments import Moments
+from ..blocks import Blocks, Journal, rows_per_block
+from ..config import get_config
+from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive
-from .checks import row_slices, split_target, unpack_blocks
+from .checks import row_slices, split_target
 from .dual import fit_dual
-from .matrix_free import fit_matrix_free
+from .matrix_free import Sums, fit_matrix_free
 from .precision import choose_precision, too_coarse
 from .primal import fit_primal
 from .problem import Problem
+from .rows import Ready, Survey
 from .strategy import Limited, choose_solver
 from .streaming import Streaming
+from .targets import LabelCounts, TargetSums
 
+KEPT = (Moments, FoldedMoments, Sums, Survey, LabelCounts, TargetSums)  # the sums that a checkpoint may hold
 SOLVERS = ("auto", "cholesky", "dual", "cg")
 
 
@@ -47,33 +53,65 @@ class RandomFeatureModel(Streaming, BaseEstimator):
     # ---- what the two kinds declare ----
 
     @abstractmethod
-    def _code(self, y: np.ndarray, first: bool, classes: Any = None) -> np.ndarray:
-        """Targets as a matrix (n, k); the first time, learn what they look like."""
+    def _summarize(self, y: np.ndarray, weight: np.ndarray | None) -> Any:
+        """What some targets tell about all of them: a sum over rows."""
 
-    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, whole: bool = True) -> np.ndarray | None:
-        """Sample weights with whatever the class of a row adds; `whole` says that y is all there is."""
-        return weight
+    @abstractmethod
+    def _learn(self, summary: Any, classes: Any = None) -> None:
+        """Learn from that sum how targets are coded."""
+
+    @abstractmethod
+    def _code(self, y: np.ndarray) -> np.ndarray:
+        """Targets as a matrix (n, k)."""
+
+    @abstractmethod
+    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, summary: Any) -> np.ndarray | None:
+        """Sample weights with whatever the class of a row adds; `summary` is None if these are not all rows."""
 
     # ---- fitting ----
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Any:
         """Fit to rows X and targets y.
 
-        X : array, memory map, CSR matrix, frame, torch tensor, or MemoryBlocks with y.
+        X : array, memory map, CSR matrix, frame, torch tensor, or Blocks such as those of bochner.read.
         sample_weight : weights of the rows, or None. target : the column of a frame X that holds y.
+        checkpoint : a folder in which sums are kept while they are made. If the work is interrupted, the same call goes
+            on where it stopped and ends with the same bits. Delete the folder when the model is saved.
         """
-        if isinstance(X, Blocks):
-            X, y, sample_weight = unpack_blocks(X, y, sample_weight)
-        X, y = split_target(X, y, target)
+        if not isinstance(X, Blocks):
+            X, y = split_target(X, y, target)
+        elif target is not None:
+            raise ValueError("the blocks have their own targets: give target to bochner.read.")
         self._check_parameters()
         self._forget_fit()
-        X, codes, weight = self._ready(X, y, sample_weight, first=True, whole=True)
-        with self._settings():
-            basis, self.precision_reason_ = self._fitted_basis(X, codes, weight)
-            self._solve_rows(basis, MemoryBlocks(X, codes, weight))
+        with self._settings(), ExitStack() as stack:
+
+            def open_journal(blocks: Blocks) -> Journal | None:
+                if checkpoint is None:
+                    return None
+                return stack.enter_context(closing(Journal(checkpoint, self._job(blocks), KEPT)))
+
+            ready = self._ready(X, y, sample_weight, first=True, whole=True, open_journal=open_journal)
+            basis, self.precision_reason_ = self._fitted_basis(ready)
+            self._solve_rows(basis, ready)
         return self
 
-    def _solve_rows(self, basis: Basis, blocks: MemoryBlocks, climbs: bool = True) -> None:
+    def _job(self, blocks: Blocks) -> dict[str, Any]:
+        """What must be the same for a fit to be taken up again."""
+        parameters = {name: repr(value) for name, value in self.get_params().items() if name != "verbose"}
+        settings = {name: value for name, value in get_config().items() if name != "progress"}
+        return {"model": type(self).__name__, **parameters, **settings, **blocks.fingerprint()}
+
+    def _solve_rows(self, basis: Basis, ready: Ready, climbs: bool = True) -> None:
+        blocks = ready.blocks
         problem = Problem(basis, blocks, self._alpha(), self.fit_intercept, self._classifies)
         solver, reason = choose_solver(self.solver, blocks.n_rows, int(basis.n_components))
         moments: Moments | None = None
@@ -82,33 +120,34 @@ class RandomFeatureModel(Streaming, BaseEstimator):
             if climbs and self.precision == "auto" and moments.is_exact:
                 trouble = too_coarse(basis, moments, solved.solution.alpha, moments.rows)
                 if trouble:  # a sample allowed this precision, but all rows do not
-                    self._climb(basis, blocks, trouble)
+                    self._climb(basis, ready, trouble)
                     return
         else:
             solved = (fit_dual if solver == "dual" else fit_matrix_free)(problem, reason)
         self.basis_, self.moments_, self._solved = basis, moments, solved
         self._widest, self._rows, self._stale = None, blocks.n_rows, False
 
-    def _climb(self, basis: Basis, blocks: MemoryBlocks, trouble: str) -> None:
+    def _climb(self, basis: Basis, ready: Ready, trouble: str) -> None:
         higher = {"int8": "int14", "int14": None}[str(basis.precision)]
         self.precision_reason_ += f"; over all rows {basis.precision} is too coarse ({trouble})"
-        self._solve_rows(clone(basis).set_params(precision=higher, random_state=basis.seed_).fit(blocks.X), blocks)
+        finer = clone(basis).set_params(precision=higher, random_state=basis.seed_)
+        self._solve_rows(finer.fit_sample(ready.sample, ready.largest), ready)
 
-    def _fitted_basis(self, X: Any, codes: np.ndarray, weight: Any) -> tuple[Basis, str]:
+    def _fitted_basis(self, ready: Ready) -> tuple[Basis, str]:
         if self.basis is not None and not isinstance(self.basis, Basis):
             raise ValueError(f"basis must be one of bochner's bases; got {self.basis!r}.")
         basis = RandomFourier(1000) if self.basis is None else clone(self.basis)
-        if basis.random_state is None:
-            basis.set_params(random_state=draw_seed(self.random_state))
+        source = self.random_state if basis.random_state is None else basis.random_state
+        basis.set_params(random_state=ready.remember(lambda: draw_seed(source)))
         if self.precision == "auto":
 
-            def problem_of(fitted: Basis, blocks: MemoryBlocks) -> Problem:
+            def problem_of(fitted: Basis, blocks: Blocks) -> Problem:
                 return Problem(fitted, blocks, self._alpha(), self.fit_intercept, self._classifies)
 
-            return choose_precision(basis, problem_of, X, codes, weight)
+            return choose_precision(basis, problem_of, ready)
         if self.precision is not None:
             basis.set_params(precision=self.precision)
-        return basis.fit(X), "as asked" if basis.precision else "that of X"
+        return basis.fit_sample(ready.sample, ready.largest), "as asked" if basis.precision else "that of X"
 
     # ---- what was found ----
 
@@ -134,12 +173,42 @@ class RandomFeatureModel(Streaming, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """features b + intercept, a block of rows at a time."""
         fit = self._refresh()
-        X = self._validate_rows(X)
         weights = float(self.basis_.scale_) * fit.solution.coefficients
-        out = np.empty((X.shape[0], weights.shape[1]))
-        for rows in row_slices(X.shape[0], 2 * len(weights)):
-            out[rows] = self.basis_.features(X[rows]) @ weights + (fit.intercept + self._offset)
+        n, blocks = self._rows_to_predict(X, 2 * len(weights))
+        out = np.empty((n, weights.shape[1]))
+        for rows, part in blocks:
+            out[rows] = self.basis_.features(part) @ weights + (fit.intercept + self._offset)
         return out
+
+    def _rows_to_predict(self, X: Any, width: int) -> tuple[int, Iterator[tuple[slice, Any]]]:
+        """How many rows there are, and valid ones a block at a time: (which rows, their columns)."""
+        if isinstance(X, Blocks):
+            self._require_same_columns(X)
+            blocks = X.walk(rows_per_block(width), title="predictions")
+            return X.n_rows, ((slice(b.start, b.start + b.X.shape[0]), b.X) for b in blocks)
+        rows = self._validate_rows(X)
+        return rows.shape[0], ((part, rows[part]) for part in row_slices(rows.shape[0], width))
+
+    def _meet_blocks(self, blocks: Blocks, first: bool) -> None:
+        """Remember the columns of the first blocks; later ones must be alike."""
+        if not first:
+            self._require_same_columns(blocks)
+            return
+        self.n_features_in_ = blocks.n_columns
+        if blocks.recipe is not None:
+            self.recipe_ = blocks.recipe
+            self.n_features_in_ = len(self.recipe_.names)
+            self.feature_names_in_ = np.array(self.recipe_.names, dtype=object)
+
+    def _require_same_columns(self, blocks: Blocks) -> None:
+        columns = int(self.basis_.n_features_in_)
+        if blocks.n_columns != columns:
+            raise ValueError(f"the blocks have {blocks.n_columns} columns; the model was fitted to {columns}.")
+        if blocks.recipe != getattr(self, "recipe_", None):
+            raise ValueError(
+                "the blocks were not made as those of the fit (other columns, categories or means): "
+                "read them with bochner.read(..., recipe=model.recipe_)."
+            )
 
     def local_coefficients(self, X: Any) -> np.ndarray:
         """The linear function that the model is around each row, in the original columns: prediction = <c(x), x> + b.
@@ -206,6 +275,8 @@ class RandomFeatureModel(Streaming, BaseEstimator):
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = to_numpy(X), to_numpy(y)
+        if not reset and hasattr(self, "recipe_"):
+            return self._validate_rows(X), np.asarray(y)
         require_numbers(X)
         X, y = validate_data(
             self, X, y, reset=reset, accept_sparse="csr", dtype=self._dtypes(), ensure_all_finite=False,
@@ -216,6 +287,8 @@ class RandomFeatureModel(Streaming, BaseEstimator):
 
     def _validate_rows(self, X: Any) -> Any:
         X = to_numpy(X)
+        if hasattr(self, "recipe_"):
+            return self.recipe_.encode(X)
         require_numbers(X)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=self._dtypes(), ensure_all_finite=False)
         require_finite(X)
@@ -230,7 +303,7 @@ class RandomFeatureModel(Streaming, BaseEstimator):
         return Limited(self.n_jobs, self.verbose) if self.n_jobs or self.verbose else nullcontext()
 
     def _forget_fit(self) -> None:
-        for name in ("_widest", "_solved", "moments_", "basis_"):
+        for name in ("_widest", "_solved", "moments_", "basis_", "recipe_", "feature_names_in_"):
             self.__dict__.pop(name, None)
 
     def __sklearn_tags__(self) -> Any:

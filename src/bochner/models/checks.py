@@ -1,4 +1,4 @@
-"""Rows, targets and weights as they come, made ready."""
+"""Small checks of what is given to fit."""
 
 from __future__ import annotations
 
@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import to_numpy
-from ..blocks import Blocks, MemoryBlocks, rows_per_block
+from ..blocks import rows_per_block
 from ..validation import require_finite
-
-
-def unpack_blocks(blocks: Blocks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Rows, targets and weights of blocks that hold them in memory."""
-    if y is not None or sample_weight is not None:
-        raise ValueError("the blocks have their own targets and weights: give none beside them.")
-    if not isinstance(blocks, MemoryBlocks):
-        raise ValueError(f"models take MemoryBlocks; {type(blocks).__name__} cannot be fitted.")
-    return blocks.X, blocks.y, blocks.weight
 
 
 def split_target(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
@@ -32,8 +23,8 @@ def split_target(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
     return (X.drop(columns=target) if hasattr(X, "iloc") else X.drop(target)), X[target].to_numpy()
 
 
-def check_weights(sample_weight: Any, rows: int) -> np.ndarray | None:
-    """Weights as float64, or None."""
+def check_weights(sample_weight: Any, rows: int, some: bool = False) -> np.ndarray | None:
+    """Weights as float64, or None; `some` says that there are more rows elsewhere."""
     if sample_weight is None:
         return None
     weight = np.asarray(to_numpy(sample_weight), dtype=np.float64)
@@ -41,7 +32,7 @@ def check_weights(sample_weight: Any, rows: int) -> np.ndarray | None:
     if weight.shape != (rows,):
         raise ValueError(f"sample_weight must have one number for each of {rows} rows; its shape is {weight.shape}.")
     require_finite(weight, "sample_weight")
-    if (weight < 0).any() or not (weight > 0).any():
+    if (weight < 0).any() or not (some or (weight > 0).any()):
         raise ValueError("sample_weight must not be negative, nor all zero.")
     return weight
 

@@ -130,7 +130,7 @@ def leave_one_out(dual: DualProblem, alphas: np.ndarray, intercept: bool) -> np.
 
 def fold_errors(kernel: np.ndarray, block: Block, alphas: Sequence[float] | np.ndarray, intercept: bool) -> np.ndarray:
     """Weighted number of rows that are classified wrongly by a model of the other folds, for each penalty."""
-    folds = fold_of(0, len(kernel), FOLDS)
+    folds = fold_of(block, FOLDS)
     counts = np.zeros(len(alphas))
     for fold in range(FOLDS):
         out, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)

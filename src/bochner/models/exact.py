@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import to_numpy
@@ -18,7 +19,8 @@ from .base import RandomFeatureModel
 from .checks import check_weights, row_slices
 from .classifier import RandomFeatureClassifier
 from .dual import solve_kernel
-from .regressor import MultiOutputRegressor, RandomFeatureRegressor
+from .regressor import MultiOutputRegressor
+from .targets import Labelled, Numeric
 
 
 class KernelRidgeModel(BaseEstimator):
@@ -29,7 +31,7 @@ class KernelRidgeModel(BaseEstimator):
     nu: float
     alpha: Any
     fit_intercept: bool
-    _classifies = False
+    _classifies: bool
     _offset: Any = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -37,8 +39,12 @@ class KernelRidgeModel(BaseEstimator):
         alpha = RandomFeatureModel._alpha(self)
         X, y = self._validate(X, y)
         weight = check_weights(sample_weight, X.shape[0])
-        codes = self._code(y, first=True)
-        weight = check_weights(self._weigh(y, weight), X.shape[0])
+        if self._classifies:
+            check_classification_targets(y)
+        summary = self._summarize(y, weight)
+        self._learn(summary)
+        codes = self._code(y)
+        weight = check_weights(self._weigh(y, weight, summary), X.shape[0])
         if weight is not None and (weight == 0).any():
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         self.kernel_ = self._settled_kernel(X)
@@ -79,11 +85,8 @@ class KernelRidgeModel(BaseEstimator):
         require_finite(checked[0] if y else checked)
         return checked
 
-    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, whole: bool = True) -> np.ndarray | None:
-        return weight
 
-
-class KernelRidgeRegressor(MultiOutputRegressor, KernelRidgeModel):
+class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
     """Kernel ridge regression with an exact kernel, for up to some ten thousand rows.
 
     kernel : "gaussian", "laplacian", "matern", "cauchy", or any kernel object. bandwidth, nu : as in RandomFourier.
@@ -113,14 +116,11 @@ class KernelRidgeRegressor(MultiOutputRegressor, KernelRidgeModel):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
 
-    _code = RandomFeatureRegressor._code
-    _outputs: Any
-
     def predict(self, X: Any) -> np.ndarray:
         return self._scores(X).reshape(-1, *self._outputs)
 
 
-class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
+class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
     """Least-squares classification with an exact kernel, for up to some ten thousand rows.
 
     Parameters are those of KernelRidgeRegressor, and class_weight as in scikit-learn.
@@ -133,8 +133,6 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
     >>> bool(KernelRidgeClassifier().fit(X, y).score(X, y) > 0.95)
     True
     """
-
-    _classifies = True
 
     def __init__(
         self,
@@ -153,7 +151,5 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
 
-    _code = RandomFeatureClassifier._code
-    _weigh = RandomFeatureClassifier._weigh
     decision_function = RandomFeatureClassifier.decision_function
     predict = RandomFeatureClassifier.predict

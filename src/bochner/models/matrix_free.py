@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 from threadpoolctl import threadpool_limits
 
-from ..blocks import Block, MemoryBlocks
+from ..blocks import Block
 from ..config import memory_budget
 from ..moments import times_rows
 from ..solvers import Solution, factor_gram, sampled_preconditioner, solve_products
@@ -64,9 +64,8 @@ def fit_matrix_free(problem: Problem, reason: str) -> Fit:
             total = problem.blocks.reduce(part, width=2 * m + 2 * v.shape[1], title="product", workers=WORKERS)
         return scale**2 * total - sums.weight * np.outer(mean_z, mean_z @ v)
 
-    precondition = preconditioner(problem, mean_z, sums.weight, alpha)
-    single = problem.features(problem.blocks.read(0, 1).X).dtype == np.float32
-    tolerance = SINGLE_TOLERANCE if single else TOLERANCE
+    precondition, kind = preconditioner(problem, mean_z, sums.weight, alpha)
+    tolerance = SINGLE_TOLERANCE if kind == np.float32 else TOLERANCE
     found = solve_products(product, cross, alpha, precondition=precondition, tolerance=tolerance)
     b = found.coefficients
     solution = Solution(b, found.method, alpha, found.status, found.residual, found.iterations, reason)
@@ -76,15 +75,15 @@ def fit_matrix_free(problem: Problem, reason: str) -> Fit:
     return Fit(solution, mean_y - mean_z @ b, note, noise)
 
 
-def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: float) -> Any:
-    """The Gram matrix of as many sampled rows as a quarter of the memory budget holds.
+def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: float) -> tuple[Any, Any]:
+    """The Gram matrix of as many sampled rows as a quarter of the memory budget holds; and the type of features.
 
     Its shift is above alpha by what the sample leaves unexplained, spread over the features: found on rows held out.
     """
     m, n = int(problem.basis.n_components), problem.blocks.n_rows
     most = min(memory_budget() // (4 * 4 * m), int(np.sqrt(memory_budget() / 64)))
     chosen = sample_rows(n, int(max(2, min(most, m, n))), seed=5)
-    block = take(problem, chosen)
+    block = problem.blocks.take(chosen)
     features = problem.features(block.X)
     # Half the memory will do for a preconditioner, unless squares would overflow.
     small = float(abs(features).max()) ** 2 * problem.scale**2 * m < 1e30
@@ -92,14 +91,14 @@ def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: f
     rows *= rows.dtype.type(problem.scale)
     if not hasattr(rows, "toarray"):
         rows -= mean_z.astype(rows.dtype)
-    weights = np.ones(len(chosen)) if block.weight is None else block.weight
+    weights = np.ones(block.X.shape[0]) if block.weight is None else block.weight
     if block.weight is not None:
         rows = times_rows(rows, np.sqrt(weights)).astype(rows.dtype)
-    out = max(1, min(200, len(chosen) // 10))
+    out = max(1, min(200, len(weights) // 10))
     rest, held = rows[out:], rows[:out]
     ratio = weight / max(float(np.sum(weights[out:])), 1e-300)
     unexplained = float(np.mean(unexplained_squares(rest, held)))
-    return sampled_preconditioner(rest, ratio, 3.0 * (alpha + weight * unexplained / m))
+    return sampled_preconditioner(rest, ratio, 3.0 * (alpha + weight * unexplained / m)), features.dtype
 
 
 def unexplained_squares(rows: Any, held: Any) -> np.ndarray:
@@ -130,22 +129,8 @@ def probe_alpha(problem: Problem) -> tuple[float, str]:
         return problem.alpha, "given"
     most = int(min(PROBE, np.sqrt(memory_budget() / 48)))
     rows = sample_rows(problem.blocks.n_rows, max(most, 20), seed=2)
-    block = take(problem, rows)
+    block = problem.blocks.take(rows)
     found, _ = solve_kernel(
         feature_kernel(problem, block.X), block, problem.alpha, problem.intercept, problem.classifies
     )  # fmt: skip
     return found.solution.alpha, f"{found.penalty} on {len(rows):,} sampled rows"
-
-
-def take(problem: Problem, rows: np.ndarray) -> Block:
-    """Some rows of the blocks, by their numbers."""
-    blocks = problem.blocks
-    if isinstance(blocks, MemoryBlocks):
-        X, y, weight = (None if a is None else a[rows] for a in (blocks.X, blocks.y, blocks.weight))
-        return Block(X, y, weight, 0)
-    parts = []
-    for block in blocks.walk(blocks.n_columns):
-        local = rows[(rows >= block.start) & (rows < block.start + block.X.shape[0])] - block.start
-        parts.append([None if a is None else a[local] for a in (block.X, block.y, block.weight)])
-    X, y, weight = (None if part[0] is None else np.concatenate(part) for part in zip(*parts, strict=True))
-    return Block(X, y, weight, 0)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from ..bases import Basis
@@ -16,25 +15,26 @@ from ..blocks import MemoryBlocks
 from ..moments import Moments
 from ..streams import sample_rows
 from .matrix_free import PROBE, probe_alpha
+from .rows import Ready
 
 MANY_STEPS = 10.0
 LADDER = ("int8", "int14", None)
 
 
-def choose_precision(basis: Basis, problem_of: Any, X: Any, y: np.ndarray, weight: Any) -> tuple[Basis, str]:
+def choose_precision(basis: Basis, problem_of: Any, ready: Ready) -> tuple[Basis, str]:
     """The fitted basis of the lowest precision that a sample of the rows allows, and why."""
-    rows = sample_rows(X.shape[0], PROBE, seed=3)
-    probe = MemoryBlocks(X[rows], y[rows], None if weight is None else weight[rows])
-    floats = clone(basis).set_params(precision=None).fit(X)
+    n = ready.blocks.n_rows
+    probe = MemoryBlocks(*ready.blocks.take(sample_rows(n, PROBE, seed=3))[:3])
+    floats = clone(basis).set_params(precision=None).fit_sample(ready.sample, ready.largest)
     alpha, _ = probe_alpha(problem_of(floats, probe))
     refused = []
     for precision in LADDER[:-1]:
         try:
-            candidate = clone(basis).set_params(precision=precision).fit(X)
+            candidate = clone(basis).set_params(precision=precision).fit_sample(ready.sample, ready.largest)
         except ValueError as error:
             refused.append(f"{precision} is refused ({error})")
             continue
-        trouble = too_coarse(candidate, Moments.of(candidate.features(probe.X), probe.y), alpha, X.shape[0])
+        trouble = too_coarse(candidate, Moments.of(candidate.features(probe.X), probe.y), alpha, n)
         if not trouble:
             return candidate, "; ".join([*refused, f"{precision}: every feature varies by many steps"])
         refused.append(f"{precision} is too coarse ({trouble})")

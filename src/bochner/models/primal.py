@@ -88,7 +88,7 @@ def reduce_folds(problem: Problem) -> FoldedMoments:
     apart = FOLDS if m <= MANY_FEATURES and (2 * FOLDS + 3) * 8 * m * m <= memory_budget() else 2
 
     def moments(block: Block) -> FoldedMoments:
-        folds = fold_of(block.start, block.start + block.X.shape[0], FOLDS)
+        folds = fold_of(block, FOLDS)
         features = problem.features(block.X)
         parts: list[Moments | None] = []
         for fold in range(apart):
@@ -117,7 +117,7 @@ def by_folds(problem: Problem, folded: FoldedMoments, total: Moments) -> tuple[f
         return float(alphas[-1]), FEW
 
     def errors(block: Block) -> np.ndarray:
-        folds = fold_of(block.start, block.start + block.X.shape[0], FOLDS)
+        folds = fold_of(block, FOLDS)
         count = np.zeros(len(alphas))
         for fold, pairs in models.items():
             rows = np.flatnonzero(folds == fold)

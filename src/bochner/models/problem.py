@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..bases import Basis
-from ..blocks import Blocks
+from ..blocks import Block, Blocks
 from ..solvers import Solution
 from ..streams import Stream
 
@@ -49,9 +49,11 @@ class Fit:
     posterior: Any = None
 
 
-def fold_of(start: int, stop: int, folds: int) -> np.ndarray:
+def fold_of(block: Block, folds: int) -> np.ndarray:
     """The fold of each row, from its number alone, so that blocks do not matter."""
-    return Stream(0, "folds").integers(start, stop, folds)[:, 0]
+    rows = np.arange(block.X.shape[0]) if block.kept is None else block.kept
+    stop = block.start + (int(rows[-1]) + 1 if len(rows) else 0)
+    return Stream(0, "folds").integers(block.start, stop, folds)[rows, 0]
 
 
 def wrong(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .base import RandomFeatureModel
-from .checks import row_slices
+from .targets import Numeric
 
 
 class MultiOutputRegressor(RegressorMixin):
@@ -21,7 +21,7 @@ class MultiOutputRegressor(RegressorMixin):
         return tags
 
 
-class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
+class RandomFeatureRegressor(Numeric, MultiOutputRegressor, RandomFeatureModel):
     """Ridge regression on random features.
 
     Parameters
@@ -78,26 +78,8 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _code(self, y: np.ndarray, first: bool, classes: Any = None) -> np.ndarray:
-        """Targets less the mean of the first ones: squares of a large constant would swamp the rest."""
-        y = np.asarray(y, dtype=np.float64)
-        shape = y.shape[1:]
-        if first:
-            self._outputs: Any = shape
-            self._offset = np.zeros(y[0].size) if not self.fit_intercept else y.reshape(len(y), -1).mean(axis=0)
-        elif shape != self._outputs:
-            raise ValueError(
-                f"y has {shape or 'no'} further dimensions, and that of the first call {self._outputs or 'no'}."
-            )
-        return y.reshape(len(y), -1) - self._offset
-
     def _aligned(self, moments: Any, other: Any) -> Any:
         return moments.shifted_targets(other._offset - self._offset)
-
-    def _shaped(self, values: np.ndarray) -> Any:
-        if self._outputs:
-            return values
-        return float(values[0]) if values.ndim == 1 else values[0]
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
         """Add rows; the result is that of one fit to all of them with the basis of the first call."""
@@ -114,10 +96,10 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         fit = self._refresh()
         if fit.posterior is None:
             raise ValueError("return_std needs the Gram or the kernel matrix: fit with solver='cholesky' or 'dual'.")
-        X = self._validate_rows(X)
-        spread = np.empty(X.shape[0])
-        for rows in row_slices(X.shape[0], fit.posterior.width):
-            spread[rows] = fit.posterior.spread(self.basis_, X[rows])
+        n, blocks = self._rows_to_predict(X, fit.posterior.width)
+        spread = np.empty(n)
+        for rows, part in blocks:
+            spread[rows] = fit.posterior.spread(self.basis_, part)
         deviation = np.sqrt(np.outer(1.0 + spread, fit.noise))
         return mean, deviation.reshape(mean.shape)
 

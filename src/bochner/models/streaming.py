@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..bases import Basis
-from ..blocks import MemoryBlocks
+from ..blocks import Blocks, MemoryBlocks
+from ..blocks.memory import is_mapped
 from ..config import memory_budget
 from ..moments import Moments
-from .checks import check_weights
 from .dual import DualPosterior
 from .primal import fit_moments, reduce_moments
 from .problem import Fit, Problem
+from .rows import OpenJournal, Ready, own_targets, ready_arrays, ready_blocks
 
 
 class Streaming(ABC):
@@ -43,12 +44,12 @@ class Streaming(ABC):
         self._check_parameters()
         self._refuse_leave_one_out("partial_fit")
         before = None if first else self._require_sums("partial_fit")
-        X, codes, weight = self._ready(X, y, sample_weight, first, classes)
         with self._settings():
+            ready = self._ready(X, y, sample_weight, first=first, classes=classes)
             if first:
-                self.basis_, self.precision_reason_ = self._fitted_basis(X, codes, weight)
+                self.basis_, self.precision_reason_ = self._fitted_basis(ready)
                 self._require_room(int(self.basis_.n_components))
-            part = self._moments_of(X, codes, weight)
+            part = self._moments_of(ready.blocks)
         self.moments_ = part if before is None else before + part
         self._stale = True
         return self
@@ -71,11 +72,11 @@ class Streaming(ABC):
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Take rows away again that were fitted before; for integer features no trace of them is left."""
         moments = self._require_sums("forget")
-        X, codes, weight = self._ready(X, y, sample_weight, first=False)
-        if X.shape[0] >= moments.rows:
-            raise ValueError(f"cannot forget {X.shape[0]} of {moments.rows} rows: some must be left.")
         with self._settings():
-            self.moments_ = moments - self._moments_of(X, codes, weight)
+            blocks = self._ready(X, y, sample_weight).blocks
+            if blocks.n_rows >= moments.rows:
+                raise ValueError(f"cannot forget {blocks.n_rows} of {moments.rows} rows: some must be left.")
+            self.moments_ = moments - self._moments_of(blocks)
         self._stale = True
         return self
 
@@ -96,29 +97,39 @@ class Streaming(ABC):
                 )
             self.basis_, self._widest, self._stale = widest.truncated(n_components), widest, True
             return self
-        rows = self._ready(X, y, sample_weight, first=False, whole=True)
         with self._settings():
-            self._solve_rows(widest.enlarged(n_components), MemoryBlocks(*rows), climbs=False)
+            ready = self._ready(X, y, sample_weight, whole=True)
+            self._solve_rows(widest.enlarged(n_components), ready, climbs=False)
         return self
 
     def _ready(
-        self, X: Any, y: Any, sample_weight: Any, first: bool, classes: Any = None, whole: bool = False
-    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        """Valid rows, coded targets and weights, without the rows of weight zero."""
-        X, y = self._validate(X, y, reset=first)
-        weight = check_weights(sample_weight, X.shape[0])
-        codes = self._code(y, first, classes)
-        weight = check_weights(self._weigh(y, weight, whole), X.shape[0])
-        if weight is not None and (weight == 0).any():  # such rows are not there, for the bandwidth too
-            X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
-        return X, codes, weight
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        first: bool = False,
+        classes: Any = None,
+        whole: bool = False,
+        open_journal: OpenJournal = lambda blocks: None,
+    ) -> Ready:
+        """Rows with coded targets and weights, in blocks."""
+        how: dict[str, Any] = {"first": first, "classes": classes, "whole": whole, "open_journal": open_journal}
+        if isinstance(X, MemoryBlocks):
+            X, y, sample_weight = own_targets(X, y, sample_weight)
+        elif is_mapped(X) and X.dtype not in self._dtypes():  # a block at a time, never converted as a whole
+            X = MemoryBlocks(X, y, sample_weight).map(lambda block: block)
+            y = sample_weight = None
+        if not isinstance(X, Blocks):
+            return ready_arrays(self, X, y, sample_weight, **how)
+        own_targets(X, y, sample_weight)
+        return ready_blocks(self, X, **how)
 
     def _aligned(self, moments: Moments, other: Any) -> Moments:
         """Another model's sums, with targets measured as this one's are."""
         return moments
 
-    def _moments_of(self, X: Any, codes: np.ndarray, weight: Any) -> Moments:
-        blocks = MemoryBlocks(X, codes, weight)
+    def _moments_of(self, blocks: Blocks) -> Moments:
         return reduce_moments(Problem(self._summed, blocks, 0.0, self.fit_intercept, self._classifies))
 
     def _require_sums(self, verb: str) -> Moments:
@@ -172,14 +183,12 @@ class Streaming(ABC):
     @abstractmethod
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]: ...
     @abstractmethod
-    def _code(self, y: np.ndarray, first: bool, classes: Any = None) -> np.ndarray: ...
+    def _fitted_basis(self, ready: Ready) -> tuple[Basis, str]: ...
     @abstractmethod
-    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, whole: bool = True) -> np.ndarray | None: ...
-    @abstractmethod
-    def _fitted_basis(self, X: Any, codes: np.ndarray, weight: Any) -> tuple[Basis, str]: ...
-    @abstractmethod
-    def _solve_rows(self, basis: Basis, blocks: MemoryBlocks, climbs: bool = True) -> None: ...
+    def _solve_rows(self, basis: Basis, ready: Ready, climbs: bool = True) -> None: ...
     @abstractmethod
     def _alpha(self) -> Any: ...
+    @abstractmethod
+    def _dtypes(self) -> list[Any]: ...
     @abstractmethod
     def _settings(self) -> AbstractContextManager[Any]: ...

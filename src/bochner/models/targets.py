@@ -1,0 +1,166 @@
+"""Targets as matrices (n, k): labels become +-1 codes, numbers are measured from their mean.
+
+What is learned about targets is a sum over rows, so it does not matter whether they come at once or in blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import column_or_1d
+
+from ..validation import require_finite
+
+MOST_CLASSES = 100_000
+
+
+@dataclass
+class LabelCounts:
+    """The different labels in order, and the total weight of the rows of each."""
+
+    labels: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray, weight: np.ndarray | None) -> LabelCounts:
+        y = np.asarray(column_or_1d(y, warn=True))
+        if y.dtype.kind == "f":
+            require_finite(y, "y")
+            if (y != np.rint(y)).any():
+                raise ValueError(
+                    "Unknown label type: continuous. y holds fractions, which are no labels: use a regressor."
+                )
+        labels, index = sorted_labels(y)
+        if len(labels) > MOST_CLASSES:
+            raise ValueError(f"y has more than {MOST_CLASSES:,} different labels: it does not look like classes.")
+        return cls(labels, np.bincount(index, weight, minlength=len(labels)).astype(np.float64))
+
+    def __iadd__(self, other: LabelCounts) -> LabelCounts:
+        both = np.concatenate([self.labels, other.labels])
+        joined = LabelCounts.of(both, np.concatenate([self.weights, other.weights]))
+        self.labels, self.weights = joined.labels, joined.weights
+        return self
+
+
+@dataclass
+class TargetSums:
+    """The shape of a target, and the sum of all."""
+
+    shape: tuple[int, ...]
+    rows: int
+    total: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray) -> TargetSums:
+        if y.dtype.kind not in "biuf":
+            raise ValueError(f"y must hold numbers; its type is {y.dtype}: use a classifier for labels.")
+        y = y.astype(np.float64)
+        require_finite(y, "y")
+        return cls(y.shape[1:], len(y), y.reshape(len(y), -1).sum(axis=0))
+
+    def __iadd__(self, other: TargetSums) -> TargetSums:
+        self.rows, self.total = self.rows + other.rows, self.total + other.total
+        return self
+
+
+class Labelled:
+    """A model whose targets are labels."""
+
+    _classifies = True
+    classes_: np.ndarray
+    class_weight: Any
+
+    def _summarize(self, y: np.ndarray, weight: np.ndarray | None) -> LabelCounts:
+        return LabelCounts.of(y, weight)
+
+    def _learn(self, summary: LabelCounts, classes: Any = None) -> None:
+        self.classes_ = summary.labels if classes is None else sorted_labels(np.asarray(classes))[0]
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only ({self.classes_.tolist()[0]!r}); a classifier needs at least two classes."
+            )
+        self._outputs: Any = tuple(self.classes_.tolist())
+
+    def _require_same(self, classes: Any) -> None:
+        if classes is not None and not np.array_equal(sorted_labels(np.asarray(classes))[0], self.classes_):
+            raise ValueError(f"classes differ from those of the first call, {self.classes_.tolist()}.")
+
+    def _code(self, y: np.ndarray) -> np.ndarray:
+        index = self._class_of(column_or_1d(y))
+        if len(self.classes_) == 2:
+            return (2 * index[:, None] - 1).astype(np.int8)
+        return np.where(index[:, None] == np.arange(len(self.classes_)), 1, -1).astype(np.int8)
+
+    def _class_of(self, y: np.ndarray) -> np.ndarray:
+        index = np.searchsorted(self.classes_, y)
+        known = index < len(self.classes_)
+        known[known] = self.classes_[index[known]] == y[known]
+        if not known.all():
+            raise ValueError(
+                f"y has the label {y[~known].tolist()[0]!r}, which is not among the classes of the first call."
+            )
+        return index
+
+    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, summary: LabelCounts | None) -> np.ndarray | None:
+        """Sample weights times those of the classes; `summary` is of all rows, or None if there may be more."""
+        if self.class_weight is None:
+            return weight
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            if summary is None:
+                raise ValueError("class_weight='balanced' needs all rows at once: give a dictionary instead.")
+            factors = np.zeros(len(self.classes_))
+            factors[self._class_of(summary.labels)] = summary.weights.sum() / (
+                len(self.classes_) * np.maximum(summary.weights, np.finfo(float).tiny)
+            )
+        else:
+            factors = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+        extra = factors[self._class_of(column_or_1d(y))]
+        return extra if weight is None else weight * extra
+
+
+class Numeric:
+    """A model whose targets are numbers, one or several per row."""
+
+    _classifies = False
+    fit_intercept: bool
+    _offset: Any
+
+    def _summarize(self, y: np.ndarray, weight: np.ndarray | None) -> TargetSums:
+        return TargetSums.of(y)
+
+    def _learn(self, summary: TargetSums, classes: Any = None) -> None:
+        """Measure targets from the mean of the first ones: squares of a large constant would swamp the rest."""
+        self._outputs: Any = tuple(summary.shape)
+        self._offset = summary.total / summary.rows if self.fit_intercept else np.zeros(len(summary.total))
+
+    def _require_same(self, classes: Any) -> None:
+        """Numbers need no agreement."""
+
+    def _code(self, y: np.ndarray) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64)
+        if y.shape[1:] != self._outputs:
+            raise ValueError(
+                f"y has {y.shape[1:] or 'no'} further dimensions, and that of the first call {self._outputs or 'no'}."
+            )
+        return y.reshape(len(y), -1) - self._offset
+
+    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, summary: Any) -> np.ndarray | None:
+        return weight
+
+    def _shaped(self, values: np.ndarray) -> Any:
+        """Numbers of outputs as the targets were: a plain number for a single one."""
+        if self._outputs:
+            return values
+        return float(values[0]) if values.ndim == 1 else values[0]
+
+
+def sorted_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different labels in order, and the place of each y among them."""
+    try:
+        labels, index = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise ValueError("labels of mixed types cannot be sorted: make them all text or all numbers.") from None
+    return labels, index
