@@ -5,6 +5,7 @@ Random features turn a non-linear problem into a linear one that streams, adds, 
 
 from . import blocks, kernels, theory
 from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
+from .blocks import read
 from .config import config_context, get_config, set_config
 from .models import (
     KernelRidgeClassifier,
@@ -19,5 +20,5 @@ __version__ = "0.1.0"
 __all__ = [
     "Fastfood", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomBins", "RandomFeatureClassifier",
     "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps", "advise",
-    "blocks", "config_context", "get_config", "kernels", "set_config", "theory",
+    "blocks", "config_context", "get_config", "kernels", "read", "set_config", "theory",
 ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""One file per kind of file: each gives its rows in chunks."""

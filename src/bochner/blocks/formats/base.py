@@ -1,0 +1,73 @@
+"""What the tables of files have in common: pieces (a file, or a part of one) that are read in order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..recipe import Chunk
+
+
+class Choice(NamedTuple):
+    """Which columns are wanted (None is all others), which are targets and weights, and which to leave out."""
+
+    wanted: list[str] | None
+    target: Any
+    weight: Any
+    drop: list[Any]
+
+
+class Table(ABC):
+    """Rows of named columns. `numbers` and `texts` are the columns to learn from, in the order of the file."""
+
+    names: list[str]
+    texts: list[str]
+    dtype: str  # in which the numbers lose nothing
+    counts: list[int | None]  # rows of each piece; None until a pass has counted them
+
+    @property
+    def numbers(self) -> list[str]:
+        return [name for name in self.names if name not in self.texts]
+
+    @abstractmethod
+    def chunks_of(self, piece: int, start: int, rows: int) -> Iterator[Chunk]:
+        """The rows of one piece from its row `start` on, at most `rows` at a time."""
+
+    @abstractmethod
+    def sizes(self) -> list[Any]:
+        """Names and sizes of the files, to tell them from others."""
+
+    def chunks(self, start: int, rows: int) -> Iterator[Chunk]:
+        """All rows from `start` on, in the order of the pieces."""
+        for piece, count in enumerate(self.counts):
+            if count is not None and start >= count:
+                start -= count
+                continue
+            seen = start
+            for chunk in self.chunks_of(piece, start, rows):
+                seen += len(chunk.numbers)
+                yield chunk
+            self.counts[piece] = seen
+            start = 0
+
+    @property
+    def n_rows(self) -> int:
+        """All rows, once they have been counted."""
+        return sum(count or 0 for count in self.counts)
+
+
+def pick_columns(present: list[str], choice: Choice, where: str) -> list[str]:
+    """The columns to learn from: those wanted, or all but target, weight and those to drop."""
+    others = [choice.target, choice.weight, *choice.drop]
+    if len(set(present)) < len(present):
+        twice = next(name for name in present if present.count(name) > 1)
+        raise ValueError(f"{where} has two columns named {twice!r}.")
+    for name in [*(choice.wanted or []), *others]:
+        if name is not None and name not in present:
+            shown = ", ".join(map(repr, present[:8])) + (", ..." if len(present) > 8 else "")
+            raise ValueError(f"{where} has no column {name!r}; it has {shown}.")
+    names = choice.wanted or [name for name in present if name not in others]
+    if not names:
+        raise ValueError(f"{where} has no columns left to learn from.")
+    return names

@@ -1,0 +1,135 @@
+"""Matrices on disk: .npy, memory-mapped, and datasets of HDF5. Columns are named by their numbers, "0", "1", ..."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..paths import matching
+from ..recipe import Chunk
+from .base import Choice, Table, pick_columns
+
+
+class DenseTable(Table):
+    """Matrices with the same number of columns, one below the other; targets are a column, or arrays of their own."""
+
+    def __init__(self, files: list[str], arrays: list[Any], targets: list[Any] | None, choice: Choice) -> None:
+        self.files, self.arrays, self.targets = files, arrays, targets
+        for file, array in zip(files, arrays, strict=True):
+            if array.ndim != 2 or array.dtype.kind not in "biuf":
+                raise ValueError(
+                    f"{file!r} must hold a matrix of numbers; its shape is {array.shape} of {array.dtype}."
+                )
+            if array.shape[1] != arrays[0].shape[1]:
+                raise ValueError(f"{file!r} has {array.shape[1]} columns and {files[0]!r} has {arrays[0].shape[1]}.")
+        width = arrays[0].shape[1]
+        present = [str(k) for k in range(width)]
+        self.target = None if targets is not None else column_number(choice.target, width)
+        self.weight = column_number(choice.weight, width)
+        dropped = [column_number(name, width) for name in choice.drop]
+        self.names = pick_columns(present, Choice(choice.wanted, self.target, self.weight, dropped), f"{files[0]!r}")
+        self.texts: list[str] = []
+        kinds = {array.dtype for array in arrays}
+        small = all(np.can_cast(kind, np.float32) for kind in kinds)
+        eight_bits = len(kinds) == 1 and next(iter(kinds)) in (np.dtype(np.uint8), np.dtype(np.int8))
+        self.dtype = str(next(iter(kinds))) if eight_bits else "float32" if small else "float64"
+        self.counts = [int(array.shape[0]) for array in arrays]
+
+    def sizes(self) -> list[Any]:
+        return [(Path(file).name, Path(file).stat().st_size) for file in self.files]
+
+    def chunks_of(self, piece: int, start: int, rows: int) -> Iterator[Chunk]:
+        array, columns = self.arrays[piece], [int(name) for name in self.names]
+        everything = columns == list(range(array.shape[1]))
+        for first in range(start, array.shape[0], rows):
+            block = np.array(array[first : first + rows])
+            target = None if self.target is None else block[:, int(self.target)]
+            if self.targets is not None:
+                target = np.array(self.targets[piece][first : first + rows])
+            weight = None if self.weight is None else block[:, int(self.weight)]
+            yield Chunk(block if everything else block[:, columns], {}, target, weight)
+
+
+def column_number(name: Any, width: int) -> str | None:
+    """A column as its number in text; negative numbers count from the end."""
+    if name is None:
+        return None
+    try:
+        number = int(name)
+    except ValueError:
+        raise ValueError(f"columns of a matrix have numbers, 0 to {width - 1}; there is no column {name!r}.") from None
+    return str(number + width if -width <= number < 0 else number)
+
+
+def open_npy(files: list[str], choice: Choice) -> DenseTable:
+    """Matrices in .npy files; the target is a column, or a .npy file (as many as there are matrices)."""
+    arrays = [map_npy(file) for file in files]
+    targets = None
+    if isinstance(choice.target, str) and choice.target.endswith(".npy"):
+        targets = matching_targets(files, arrays, matching(choice.target))
+    return DenseTable(files, arrays, targets, choice)
+
+
+def matching_targets(files: list[str], arrays: list[Any], names: list[str]) -> list[Any]:
+    targets = [map_npy(name) for name in names]
+    if len(targets) != len(arrays):
+        raise ValueError(f"there are {len(arrays)} files of rows and {len(targets)} of targets.")
+    for file, array, target in zip(files, arrays, targets, strict=True):
+        if len(target) != len(array):
+            raise ValueError(f"{file!r} has {len(array):,} rows and its targets are {len(target):,}.")
+    return targets
+
+
+def map_npy(file: str) -> Any:
+    try:
+        return np.load(file, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{file!r} cannot be read as .npy: {str(error).splitlines()[0][:200]}") from None
+
+
+def open_hdf5(files: list[str], choice: Choice, rows: str | None) -> DenseTable:
+    """Datasets of HDF5 files: `rows` names the matrix (or it is the only one), the target is a dataset or a column."""
+    try:
+        import h5py
+    except ImportError:
+        raise ImportError('reading HDF5 needs h5py: pip install "bochner[files]"') from None
+    arrays, targets = [], []
+    for file in files:
+        try:
+            handle = h5py.File(file, "r")
+        except OSError as error:
+            raise ValueError(f"{file!r} cannot be read as HDF5: {str(error).splitlines()[0][:200]}") from None
+        found = datasets(handle, h5py.Dataset)
+        name = rows or only_matrix(found, file)
+        if name not in found:
+            raise ValueError(f"{file!r} has no dataset {name!r}; it has {', '.join(map(repr, found))}.")
+        arrays.append(found[name])
+        target = choice.target
+        if isinstance(target, str) and target in found:
+            if found[target].shape[:1] != found[name].shape[:1]:
+                raise ValueError(f"in {file!r}, {name!r} and {target!r} have different numbers of rows.")
+            targets.append(found[target])
+    return DenseTable(files, arrays, targets or None, choice)
+
+
+def datasets(handle: Any, kind: type) -> dict[str, Any]:
+    """All datasets of a file by their paths."""
+    found: dict[str, Any] = {}
+
+    def visit(name: str, node: Any) -> None:
+        if isinstance(node, kind):
+            found[name] = node
+
+    handle.visititems(visit)
+    return found
+
+
+def only_matrix(found: dict[str, Any], file: str) -> str:
+    matrices = [name for name, node in found.items() if len(node.shape) == 2]
+    if len(matrices) != 1:
+        some = ", ".join(map(repr, matrices)) or "none"
+        raise ValueError(f"{file!r} must have one matrix, or say which with rows=: it has {some}.")
+    return matrices[0]

@@ -1,0 +1,217 @@
+"""How the columns of a table become numbers: a rule that is learned once, saved with the model and used ever after.
+
+A number x becomes (x - mean) / deviation. Text becomes one column of 0 and 1 per category, in sorted order; where there
+are too many categories, a signed 1 in one of a few columns, chosen by a hash. A category that was not there when the
+rule was learned has zeros in all its columns. A missing number is refused, or takes the mean of its column; missing
+text is refused, or has zeros in all its columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ADVICE = "give missing='mean' to impute, or drop the column"
+
+
+class Text(NamedTuple):
+    """A column of text as places in a list of different values; -1 where it is missing."""
+
+    codes: np.ndarray
+    values: list[str]
+
+
+class Chunk(NamedTuple):
+    """Some rows of a table: its numbers (n, p), NaN where missing, its columns of text, targets and weights."""
+
+    numbers: np.ndarray
+    text: dict[str, Text]
+    target: Any = None
+    weight: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """names: the columns in order. means, deviations: of the numbers. categories: of each text, empty if hashed."""
+
+    names: tuple[str, ...]
+    texts: tuple[str, ...]
+    means: np.ndarray
+    deviations: np.ndarray
+    categories: tuple[np.ndarray, ...]
+    hash_columns: int
+    missing: str
+    standardize: bool
+    dtype: str
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns that hold numbers."""
+        return [name for name in self.names if name not in self.texts]
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.means) + sum(map(self._width, self.categories))
+
+    def column_names(self) -> list[str]:
+        """The names of the columns that come out: numbers, then text."""
+        out = self.numbers
+        for name, categories in zip(self.texts, self.categories, strict=True):
+            ends = categories if len(categories) else [f"hash {k}" for k in range(self.hash_columns)]
+            out += [f"{name}={end}" for end in ends]
+        return out
+
+    def _width(self, categories: np.ndarray) -> int:
+        return len(categories) or self.hash_columns
+
+    def encode(self, rows: Any) -> np.ndarray:
+        """A frame, by the names of its columns; or an array of as many columns, all of them numbers."""
+        return self.encode_chunk(chunk_of_frame(rows, self) if hasattr(rows, "columns") else self._chunk(rows))
+
+    def _chunk(self, rows: Any) -> Chunk:
+        if self.texts:
+            raise ValueError(f"the column {self.texts[0]!r} holds text: give a frame with the columns' names.")
+        rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+        if rows.dtype.kind not in "biuf":
+            raise ValueError(f"X must hold numbers; its type is {rows.dtype}.")
+        if rows.ndim != 2 or rows.shape[1] != len(self.names):
+            raise ValueError(
+                f"X has shape {rows.shape}; the model was fitted to {len(self.names)} columns. Reshape your data."
+            )
+        return Chunk(rows, {})
+
+    def encode_chunk(self, chunk: Chunk, start: int = 0) -> np.ndarray:
+        """The rows of a chunk as numbers; `start` is the number of the first of them."""
+        out = np.zeros((len(chunk.numbers), self.n_columns), dtype=self.dtype)
+        self._encode_numbers(chunk.numbers, out[:, : len(self.means)], start)
+        place = len(self.means)
+        for name, categories in zip(self.texts, self.categories, strict=True):
+            width = self._width(categories)
+            self._encode_text(name, chunk.text[name], categories, out[:, place : place + width], start)
+            place += width
+        return out
+
+    def _encode_numbers(self, values: np.ndarray, out: np.ndarray, start: int) -> None:
+        if require_sound(values, self.numbers, self.missing, start):
+            values = np.where(np.isnan(values), self.means, values)
+        out[:] = (values.astype(np.float64) - self.means) / self.deviations if self.standardize else values
+
+    def _encode_text(self, name: str, text: Text, categories: np.ndarray, out: np.ndarray, start: int) -> None:
+        rows = np.flatnonzero(text.codes >= 0)
+        if self.missing == "refuse" and len(rows) < len(text.codes):
+            refuse(name, "missing", len(text.codes) - len(rows), start + int(np.argmin(text.codes >= 0)))
+        if len(categories):
+            known = {value: k for k, value in enumerate(categories.tolist())}
+            places = np.array([known.get(value, -1) for value in text.values], dtype=np.int64)
+            signs = np.ones(len(places), dtype=np.int64)
+        else:
+            hashed = [hash_text(name, value, self.hash_columns) for value in text.values]
+            places, signs = np.array(hashed, dtype=np.int64).reshape(-1, 2).T
+        rows = rows[places[text.codes[rows]] >= 0]
+        out[rows, places[text.codes[rows]]] = signs[text.codes[rows]]
+
+    def digest(self) -> str:
+        """What tells this recipe from another."""
+        plain = [self.names, self.texts, self.hash_columns, self.missing, self.standardize, self.dtype]
+        words = hashlib.sha256(repr(plain).encode())
+        for part in (self.means, self.deviations):
+            words.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
+        words.update(repr([categories.tolist() for categories in self.categories]).encode())
+        return words.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Recipe) and self.digest() == other.digest()
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+
+def require_sound(values: np.ndarray, names: list[str], missing: str, start: int) -> bool:
+    """Refuse infinite numbers, and missing ones unless they are to be imputed; whether there are any to impute."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return False
+    for kind, bad in (("infinite", np.isinf(values)), ("missing", np.isnan(values))):
+        if bad.any() and (kind == "infinite" or missing == "refuse"):
+            row, column = np.argwhere(bad)[0]
+            refuse(names[column], kind, int(np.count_nonzero(bad[:, column])), start + int(row))
+    return bool(np.isnan(values).any())
+
+
+def refuse(column: str, kind: str, count: int, row: int) -> None:
+    some = f"{count:,} {kind} values" if count > 1 else f"a {kind} value"
+    advice = f": {ADVICE}." if kind == "missing" else ": clean it first."
+    raise ValueError(f"column {column!r} has {some} (first at row {row:,}){advice}")
+
+
+def hash_text(column: str, value: str, width: int) -> tuple[int, int]:
+    """(place, sign) of a value: the first bytes of BLAKE2b of the column's name and the value."""
+    word = int.from_bytes(hashlib.blake2b(f"{column}\0{value}".encode(), digest_size=8).digest(), "little")
+    return (word >> 1) % width, 1 - 2 * (word & 1)
+
+
+def chunk_of_frame(frame: Any, recipe: Recipe) -> Chunk:
+    """The columns of a pandas or polars frame that a recipe names; others are left alone."""
+    present = set(frame.columns)
+    for name in recipe.names:
+        if name not in present:
+            raise ValueError(f"the frame has no column {name!r}, which the model was fitted to.")
+    numbers = [number_column(frame[name], name) for name in recipe.numbers]
+    table = np.column_stack(numbers) if numbers else np.empty((len(frame), 0))
+    return Chunk(table, {name: text_column(frame[name]) for name in recipe.texts})
+
+
+def number_column(column: Any, name: str) -> np.ndarray:
+    try:
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan) if hasattr(column, "iloc") else column.to_numpy()
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"column {name!r} does not hold numbers, as it did in the fit.") from None
+
+
+def text_column(column: Any) -> Text:
+    places: dict[str, int] = {}
+    # A missing value is None, or a NaN or NaT, which does not equal itself.
+    codes = [
+        -1 if value is None or value != value else places.setdefault(str(value), len(places))
+        for value in column.to_list()
+    ]
+    return Text(np.array(codes, dtype=np.int64), list(places))
+
+
+class Summary:
+    """What one pass over a table learns: means and deviations, and categories as long as they are not too many."""
+
+    def __init__(self, numbers: list[str], texts: list[str], limit: int, missing: str) -> None:
+        self.numbers, self.limit, self.missing = numbers, limit, missing
+        self.rows = 0
+        self.count, self.mean, self.square = (np.zeros(len(numbers)) for _ in range(3))
+        self.categories: dict[str, set[str]] = {name: set() for name in texts}
+
+    def add(self, chunk: Chunk) -> None:
+        require_sound(chunk.numbers, self.numbers, self.missing, self.rows)
+        values = chunk.numbers.astype(np.float64)
+        there = ~np.isnan(values)
+        count = there.sum(axis=0)
+        mean = np.where(there, values, 0.0).sum(axis=0) / np.maximum(count, 1)
+        square = (np.where(there, values - mean, 0.0) ** 2).sum(axis=0)
+        # Two lots of rows joined: the update of Chan, Golub and LeVeque.
+        total, shift = np.maximum(self.count + count, 1), mean - self.mean
+        self.square += square + shift**2 * self.count * count / total
+        self.mean += shift * count / total
+        self.count += count
+        for name, seen in self.categories.items():
+            text = chunk.text[name]
+            if self.missing == "refuse" and (text.codes < 0).any():
+                refuse(name, "missing", int((text.codes < 0).sum()), self.rows + int(np.argmax(text.codes < 0)))
+            if len(seen) <= self.limit:
+                seen.update(text.values)
+        self.rows += len(chunk.numbers)
+
+    def deviations(self) -> np.ndarray:
+        """Standard deviations; 1 for a column that does not vary, which then becomes 0."""
+        deviation = np.sqrt(self.square / np.maximum(self.count, 1))
+        return np.where(deviation > 1e-12 * np.abs(self.mean), deviation, 1.0)
