@@ -1,0 +1,65 @@
+"""Stumps and bins in ONNX: comparisons and hashed cells, as exact as in the library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx import numpy_helper
+
+from ..bases import RandomBins, RandomStumps
+from .graph import Graph
+from .integers import shift_right
+
+BASE = 1 << 16
+
+
+def stumps(graph: Graph, basis: RandomStumps, rows: str, dtype: Any) -> str:
+    coordinates, thresholds = basis._weights(0, basis._units()[0], dtype)
+    height = np.float64(1.0 if basis._is_integer else np.dtype(dtype).type(1.0 / np.sqrt(basis._m)))
+    above = graph("Greater", graph.columns(rows, coordinates), graph.double(thresholds))
+    return graph("Where", above, height, -height)
+
+
+def bins(graph: Graph, basis: RandomBins, rows: str, dtype: Any) -> str:
+    """Signs added into a dense row of zeros."""
+    shift, pitch, multipliers = basis._weights(0, basis._units()[0], np.float64)
+    code = _hash(graph, _cells(graph, rows, shift, pitch), multipliers)
+    column = shift_right(graph, graph("Mul", shift_right(graph, code, 1), np.int64(basis._m)), 31)
+    parity = graph.double(graph("Mod", code, np.int64(2)))
+    signs = graph("Sub", graph("Add", parity, parity), np.float64(1))
+    count = graph("Shape", rows, start=0, end=1)
+    shape = graph("Concat", count, np.array([basis._m]), axis=0)
+    zeros = graph("ConstantOfShape", shape, value=numpy_helper.from_array(np.zeros(1)))
+    sums = graph("ScatterElements", zeros, column, signs, axis=1, reduction="add")
+    if basis._is_integer:
+        return graph("Clip", sums, np.float64(-127), np.float64(127))
+    return graph.scaled(sums, 1.0 / np.sqrt(basis._grids), basis._m, dtype)
+
+
+def _cells(graph: Graph, rows: str, shift: np.ndarray, pitch: np.ndarray) -> str:
+    """floor((x - shift)/pitch) modulo 2^32, (grids, n, d)."""
+    offsets = graph("Sub", graph("Unsqueeze", rows, np.array([0])), shift[:, None])
+    cells = graph("Floor", graph("Div", offsets, pitch[:, None]))
+    cells = graph("Clip", cells, np.float64(-(2.0**62)), np.float64(2.0**62))
+    return graph("Mod", graph.integer(cells), np.int64(2**32))
+
+
+def _hash(graph: Graph, cells: str, multipliers: np.ndarray) -> str:
+    """The top 32 bits of a_0 + sum_k a_k c_k modulo 2^64, (n, grids): multiplication by hand, in digits of 16 bits.
+
+    So no sum leaves 53 bits, beyond which onnxruntime's ReduceSum of int64 is not exact (seen in 1.31).
+    """
+    digits = (multipliers[..., None] >> np.arange(0, 64, 16, dtype=np.uint64)).astype(np.uint16)
+    matrix = graph.double(digits[:, 1:])
+    halves = graph("Mod", cells, np.int64(BASE)), shift_right(graph, cells, 16)
+    products = [graph.integer(graph("MatMul", graph.double(half), matrix)) for half in halves]
+    products[0] = graph("Add", products[0], graph.integer(digits[:, :1]))
+    total, found = graph.constant(np.zeros((1, 1), dtype=np.int64)), []
+    for place in range(4):
+        total = shift_right(graph, total, 16)
+        for lower, product in enumerate(products[: place + 1]):
+            total = graph("Add", total, graph("Gather", product, np.int64(place - lower), axis=2))
+        found.append(graph("Mod", total, np.int64(BASE)))
+    code = graph("Add", found[2], graph("Mul", found[3], np.int64(BASE)))
+    return graph("Transpose", code, perm=[1, 0])

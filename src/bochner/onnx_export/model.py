@@ -1,0 +1,136 @@
+"""The whole file: rows to features, features to scores, scores to predictions or labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, ValueInfoProto, helper
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from ..bases import Basis, Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
+from .cells import bins, stumps
+from .graph import Graph, require_room
+from .integers import codes
+from .pools import gated, maxout
+from .ridge import ridge
+from .waves import fastfood, fourier
+
+EXPORTERS: dict[type[Basis], Callable[[Graph, Any, str, Any], str]] = {
+    RandomFourier: fourier,
+    Fastfood: fastfood,
+    RandomMaxout: maxout,
+    GatedLinear: gated,
+    RandomStumps: stumps,
+    RandomBins: bins,
+    RandomRidge: ridge,
+}
+OPSET, IR_VERSION = 18, 8  # reductions over given axes and adding scatters; the format that came with them
+
+
+def build(model: Any, dtype: str) -> ModelProto:
+    if not hasattr(model, "basis") or not hasattr(type(model), "coef_"):
+        raise ValueError(
+            f"to_onnx takes a RandomFeatureClassifier or a RandomFeatureRegressor; got {type(model).__name__}."
+        )
+    check_is_fitted(model, "basis_")
+    basis, graph = model.basis_, Graph()
+    _refuse_early(model, dtype)
+    scores = _scores(graph, model, features(graph, basis, dtype))
+    outputs = (_classify if is_classifier(model) else _regress)(graph, model, scores, dtype)
+    inputs = [_described("X", dtype, basis.n_features_in_)]
+    return _packed(graph, model, inputs, outputs)
+
+
+def features(graph: Graph, basis: Basis, dtype: str) -> str:
+    """The tensor `features` (n, columns), in double; integers of integer bases as they are."""
+    rows, working = "X", np.dtype(dtype)
+    if basis.precision in ("float32", "float64"):
+        working = np.dtype(basis.precision)
+        rows = graph.cast(rows, working)
+    rows = graph.double(rows)
+    if basis._is_integer and basis.quantizes_input:
+        rows = codes(graph, rows, basis.quantizer_)
+    return graph("Identity", EXPORTERS[type(basis)](graph, basis, rows, working), name="features")
+
+
+def _refuse_early(model: Any, dtype: str) -> None:
+    """What cannot be written is refused before the weights are drawn."""
+    basis = model.basis_
+    if type(basis) not in EXPORTERS:
+        raise ValueError(f"{type(basis).__name__} has no form in ONNX; those that have: {', '.join(_names())}.")
+    if is_classifier(model):
+        _labels(model.classes_)
+    units, drawn, _ = basis._units()
+    width = 1 if basis._is_integer else np.dtype(dtype).itemsize
+    require_room(units * drawn * width + model.coef_.nbytes)
+
+
+def _names() -> list[str]:
+    return [basis.__name__ for basis in EXPORTERS]
+
+
+def _scores(graph: Graph, model: Any, columns: str) -> str:
+    """features b + intercept (n, outputs), in double."""
+    weights = float(model.basis_.scale_) * np.atleast_2d(model.coef_).T
+    return graph("Add", graph("MatMul", columns, weights), np.atleast_1d(np.float64(model.intercept_)))
+
+
+def _regress(graph: Graph, model: Any, scores: str, dtype: str) -> list[ValueInfoProto]:
+    if model.coef_.ndim == 1:
+        scores = graph("Squeeze", scores, np.array([1]))
+    graph("Cast", scores, to=_element(dtype), name="predictions")
+    return [_described("predictions", dtype, *model.coef_.shape[:-1])]
+
+
+def _classify(graph: Graph, model: Any, scores: str, dtype: str) -> list[ValueInfoProto]:
+    labels = _labels(model.classes_)
+    if len(labels) == 2:
+        scores = graph("Squeeze", scores, np.array([1]))
+        winners = graph.integer(graph("Greater", scores, np.float64(0)))
+    else:
+        winners = graph("ArgMax", scores, axis=1, keepdims=0)
+    graph("Gather", labels, winners, name="label")
+    graph("Cast", scores, to=_element(dtype), name="scores")
+    shape = () if len(labels) == 2 else (len(labels),)
+    return [_described("label", labels.dtype), _described("scores", dtype, *shape)]
+
+
+def _labels(classes: np.ndarray) -> np.ndarray:
+    """Classes as int64 or text."""
+    if classes.dtype.kind in "iu" and classes.max() <= np.iinfo(np.int64).max:
+        return classes.astype(np.int64)
+    if classes.dtype.kind in "OUT" and all(isinstance(label, str) for label in classes.tolist()):
+        return classes.astype(object)
+    raise ValueError(
+        f"ONNX labels are integers or text, and the classes are {classes.dtype} ({classes.tolist()[0]!r}): encode them."
+    )
+
+
+def _element(dtype: Any) -> int:
+    return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+
+def _described(name: str, dtype: Any, *shape: int) -> ValueInfoProto:
+    """A tensor of any number of rows."""
+    return helper.make_tensor_value_info(name, _element(dtype), ["n", *shape])
+
+
+def _packed(graph: Graph, model: Any, inputs: list[ValueInfoProto], outputs: list[ValueInfoProto]) -> ModelProto:
+    basis = model.basis_
+    whole = helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, initializer=graph.constants)
+    packed = helper.make_model(
+        whole, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="bochner",
+        producer_version=version("bochner"),
+    )  # fmt: skip
+    described = {
+        "basis": type(basis).__name__,
+        "seed": str(basis.seed_),
+        "precision": basis.precision or "float",
+        "n_components": str(basis._m),
+    }
+    helper.set_model_props(packed, described)
+    return packed
