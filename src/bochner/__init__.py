@@ -7,12 +7,14 @@ from . import blocks, kernels, theory
 from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
 from .blocks import read
 from .config import config_context, get_config, set_config
+from .modelfile import load
 from .models import (
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     advise,
+    tune,
 )
 
 __version__ = "0.1.0"
@@ -20,5 +22,5 @@ __version__ = "0.1.0"
 __all__ = [
     "Fastfood", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomBins", "RandomFeatureClassifier",
     "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps", "advise",
-    "blocks", "config_context", "get_config", "kernels", "read", "set_config", "theory",
+    "blocks", "config_context", "get_config", "kernels", "load", "read", "set_config", "theory", "tune",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import like, to_numpy
@@ -23,7 +23,7 @@ from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_integer, require_numbers
 from .cache import WEIGHTS
 from .quantize import Quantizer, choose_quantizer
-from .settle import SAMPLE, different_rows, draw_seed, largest_size
+from .settle import SAMPLE, different_rows, draw_seed, largest_size, require_like
 
 PRECISIONS = ("float32", "float64", "int8", "int14")
 LIMITS = {"int8": 127, "int14": 8191}  # the largest feature of each integer precision
@@ -199,6 +199,25 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         parameters = {k: v for k, v in self.get_params(deep=False).items() if k != "random_state"}
         fitted = {k: v for k, v in vars(self).items() if k.endswith("_") and k not in INCIDENTAL}
         return type(self), _frozen(parameters), _frozen(fitted)
+
+    def to_state(self) -> dict[str, Any]:
+        """What a file keeps: parameters and fitted numbers; weights are drawn again from the seed."""
+        check_is_fitted(self)
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        return {"parameters": {**self.get_params(deep=False), "random_state": self.seed_}, "fitted": fitted}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Basis:
+        """A fitted basis from what a file kept, which must look like one that was fitted."""
+        basis, fitted = cls(**state["parameters"]), state["fitted"]
+        columns = require_integer("n_features_in_", fitted["n_features_in_"])
+        model = clone(basis).fit_sample(np.eye(2, min(columns, 64)), 1.0)
+        expected = {name: value for name, value in vars(model).items() if name.endswith("_")}
+        for name in {*expected, *fitted} - {"feature_names_in_"}:
+            require_like(name, fitted.get(name), expected.get(name))
+        basis.__dict__.update(fitted)
+        basis._n_features_out = basis._m
+        return basis
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -26,6 +26,10 @@ class Quantizer:
     high: int = 127
     center: np.ndarray = field(default_factory=lambda: np.zeros(1))
 
+    def __post_init__(self) -> None:
+        if not (0.0 < self.step < np.inf and self.low < self.high and np.isfinite(self.center).all()):
+            raise ValueError(f"{self!r} is no quantizer")
+
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """int8 codes, or uint8 if `low` is 0; each depends on its own number alone."""
         dtype = np.uint8 if self.low == 0 else np.int8

@@ -38,6 +38,17 @@ def different_rows(rows: Any) -> Any:
     return rows[list(seen.values())]
 
 
+def require_like(name: str, value: Any, expected: Any) -> None:
+    """Refuse a fitted value from a file that is not of the kind that a fit gives."""
+    sound = type(value) is type(expected)
+    if isinstance(value, float):
+        sound = sound and 0.0 <= value < np.inf
+    elif isinstance(value, int) and name != "seed_":
+        sound = sound and 0 <= value < 2**63
+    if not sound:
+        raise ValueError(f"{name} is {value!r}, which no fit gives")
+
+
 def largest_size(X: Any) -> float:
     """max |x|, without a copy of X."""
     return max(float(X.max()), -float(X.min())) if min(X.shape) else 0.0

@@ -17,8 +17,8 @@ LOOKED_AT = 1000  # rows that stand for all when arrays are told apart
 class MemoryBlocks(Blocks):
     """X with y and sample weights, sliced by rows. A memory map is read a block at a time."""
 
-    def __init__(self, X: Any, y: Any = None, weight: Any = None) -> None:
-        self.X, self.y, self.weight = X, y, weight
+    def __init__(self, X: Any, y: Any = None, weight: Any = None, *, recipe: Any = None) -> None:
+        self.X, self.y, self.weight, self.recipe = X, y, weight, recipe
         self.n_rows, self.n_columns = (int(size) for size in X.shape)
         self._mapped = is_mapped(X)
         for name, other in (("y", y), ("sample_weight", weight)):

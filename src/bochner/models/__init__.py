@@ -4,8 +4,9 @@ from .advise import Advice, advise
 from .classifier import RandomFeatureClassifier
 from .exact import KernelRidgeClassifier, KernelRidgeRegressor
 from .regressor import RandomFeatureRegressor
+from .tune import Trial, Tuned, tune
 
 __all__ = [
     "Advice", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomFeatureClassifier", "RandomFeatureRegressor",
-    "advise",
+    "Trial", "Tuned", "advise", "tune",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ from .precision import choose_precision, too_coarse
 from .primal import fit_primal
 from .problem import Problem
 from .rows import Ready, Survey
+from .saving import Saved
 from .strategy import Limited, choose_solver
 from .streaming import Streaming
 from .targets import LabelCounts, TargetSums
@@ -36,7 +37,7 @@ KEPT = (Moments, FoldedMoments, Sums, Survey, LabelCounts, TargetSums)  # the su
 SOLVERS = ("auto", "cholesky", "dual", "cg")
 
 
-class RandomFeatureModel(Streaming, BaseEstimator):
+class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     """A basis, the squared loss and a solver. Subclasses say how targets are coded and predictions read."""
 
     basis: Any

@@ -95,7 +95,10 @@ class RandomFeatureRegressor(Numeric, MultiOutputRegressor, RandomFeatureModel):
             return mean
         fit = self._refresh()
         if fit.posterior is None:
-            raise ValueError("return_std needs the Gram or the kernel matrix: fit with solver='cholesky' or 'dual'.")
+            raise ValueError(
+                "return_std needs the Gram or the kernel matrix: fit with solver='cholesky' or 'dual', and save with "
+                "sums=True."
+            )
         n, blocks = self._rows_to_predict(X, fit.posterior.width)
         spread = np.empty(n)
         for rows, part in blocks:

@@ -141,7 +141,10 @@ class Streaming(ABC):
             self.moments_ = reduce_moments(self._solved.posterior.problem)
         if self.moments_ is None:
             how = self._solved.solution.method
-            raise ValueError(f"{verb} needs the sums of the fit, and {how} keep none: fit with solver='cholesky'.")
+            raise ValueError(
+                f"{verb} needs the sums of the fit, which are not at hand ({how} keeps none, and a file has them only "
+                "by save(sums=True)): fit with solver='cholesky'."
+            )
         return self.moments_
 
     def _refuse_leave_one_out(self, verb: str) -> None:

@@ -11,15 +11,16 @@ How near the file's results are, as max |a - b| / max(1, max |a|):
   grows with projections and coefficients: 3e-5 for Laplacian frequencies in 3000 columns, where |<w, x>| is 1000.
 - Gates, stumps and bins jump. Stumps and bins compare the very numbers that the library compares; a float32 gate whose
   two best projections agree to seven digits may open otherwise.
+A model that was fitted to a table takes its columns of numbers as they are in the table; text is refused.
 The file does not check X: a NaN or an infinity, which `predict` refuses, gives some number.
 """
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
+from ..storage import replacing
 from ..validation import require_choice
 
 __all__ = ["export", "to_bytes"]
@@ -33,7 +34,9 @@ def export(model: Any, path: str | os.PathLike[str], *, dtype: str = "float32") 
     (n, classes) of a classifier, as `predict` and `decision_function` give them. Opset 18; tried with onnxruntime 1.15,
     1.20 and 1.31.
     """
-    write_whole(Path(path), to_bytes(model, dtype=dtype))
+    data = to_bytes(model, dtype=dtype)
+    with replacing(path) as file:
+        file.write(data)
 
 
 def to_bytes(model: Any, *, dtype: str = "float32") -> bytes:
@@ -45,13 +48,3 @@ def to_bytes(model: Any, *, dtype: str = "float32") -> bytes:
     from .model import build
 
     return build(model, require_choice("dtype", dtype, ["float32", "float64"])).SerializeToString()
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Under another name first: a reader never sees half a file, and a failure leaves the old one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -39,15 +39,19 @@ def build(model: Any, dtype: str) -> ModelProto:
     check_is_fitted(model, "basis_")
     basis, graph = model.basis_, Graph()
     _refuse_early(model, dtype)
-    scores = _scores(graph, model, features(graph, basis, dtype))
+    scores = _scores(graph, model, features(graph, basis, dtype, getattr(model, "recipe_", None)))
     outputs = (_classify if is_classifier(model) else _regress)(graph, model, scores, dtype)
-    inputs = [_described("X", dtype, basis.n_features_in_)]
+    inputs = [_described("X", dtype, model.n_features_in_)]
     return _packed(graph, model, inputs, outputs)
 
 
-def features(graph: Graph, basis: Basis, dtype: str) -> str:
+def features(graph: Graph, basis: Basis, dtype: str, recipe: Any = None) -> str:
     """The tensor `features` (n, columns), in double; integers of integer bases as they are."""
     rows, working = "X", np.dtype(dtype)
+    if recipe is not None and recipe.standardize:
+        rows = graph("Div", graph("Sub", graph.double(rows), recipe.means), recipe.deviations)
+        working = np.dtype(recipe.dtype)
+        rows = graph.cast(rows, working)
     if basis.precision in ("float32", "float64"):
         working = np.dtype(basis.precision)
         rows = graph.cast(rows, working)
@@ -60,6 +64,8 @@ def features(graph: Graph, basis: Basis, dtype: str) -> str:
 def _refuse_early(model: Any, dtype: str) -> None:
     """What cannot be written is refused before the weights are drawn."""
     basis = model.basis_
+    if getattr(model, "recipe_", None) is not None and model.recipe_.texts:
+        raise ValueError(f"column {model.recipe_.texts[0]!r} holds text, which the ONNX file cannot encode.")
     if type(basis) not in EXPORTERS:
         raise ValueError(f"{type(basis).__name__} has no form in ONNX; those that have: {', '.join(_names())}.")
     if is_classifier(model):

@@ -1,0 +1,95 @@
+"""What the commands share: the application, options that several of them take, tables and JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+from rich.console import Console
+from rich.table import Table
+
+import bochner
+
+app = App(
+    name="bochner",
+    help="Kernel machines as cheap as linear algebra.",
+    help_epilogue=(
+        "A first try: `bochner demo`. Then `bochner fit train.parquet --target y --out m.bochner` and "
+        "`bochner predict m.bochner new.parquet --out predictions.csv`."
+    ),
+    help_format="markdown",
+    version=bochner.__version__,
+    suppress_keyboard_interrupt=False,
+)
+app.register_install_completion_command()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Printing:
+    """How results are shown."""
+
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
+    """Print JSON instead of a table."""
+    quiet: Annotated[bool, Parameter(negative="")] = False
+    """Show no progress bars; they are shown on a terminal only."""
+    memory: str = "4GB"
+    """Memory budget, such as 2GB or 512MiB. Blocks of rows are made to fit; what cannot fit is refused."""
+
+    @contextmanager
+    def settings(self) -> Iterator[None]:
+        shown = not self.quiet and not self.as_json and sys.stderr.isatty()
+        with bochner.config_context(memory=self.memory, progress=shown):
+            yield
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Reading:
+    """How columns of a file become numbers."""
+
+    weight: str | None = None
+    """The column of sample weights."""
+    drop: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    """A column to leave out; may be given several times."""
+    missing: str = "refuse"
+    """Missing values: "refuse" them, naming the column, or take the "mean" of the column."""
+    text: str = "auto"
+    """Columns of text: "onehot", "hash", or "auto", which hashes those with more than --categories values."""
+    categories: int = 64
+    """The most categories of text that get a column each; the number of columns for hashed text."""
+    standardize: bool = True
+    """Give numbers mean 0 and variance 1; the means are kept in the model."""
+    format: str | None = None
+    """parquet, ipc, csv, json, npy, hdf5 or svmlight, if the file's name does not tell."""
+    header: bool = True
+    """Whether CSV files start with the names of their columns; else these are f0, f1, ..."""
+    delimiter: str | None = None
+    """What separates columns of CSV files."""
+
+    def read(self, files: Sequence[str], target: str | None) -> Any:
+        return bochner.read(
+            list(files), target=target, weight=self.weight, drop=self.drop, missing=self.missing, text=self.text,
+            categories=self.categories, standardize=self.standardize, format=self.format, header=self.header,
+            delimiter=self.delimiter,
+        )  # fmt: skip
+
+
+def show(printing: Printing, result: Any, table: Table | str) -> None:
+    """The result as JSON, or the table."""
+    if printing.as_json:
+        print(json.dumps(result, indent=1))
+    else:
+        Console().print(table, highlight=False)
+
+
+def two_columns(title: str, rows: dict[str, Any]) -> Table:
+    table = Table(show_header=False, title=title, title_justify="left")
+    for name, value in rows.items():
+        table.add_row(name, f"{value:,.4g}" if isinstance(value, float) else str(value))
+    return table

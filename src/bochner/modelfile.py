@@ -1,0 +1,39 @@
+"""`load`: a model from the file that `model.save` wrote. No code is run, and nothing larger than the file is made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from . import storage
+from .models import RandomFeatureClassifier, RandomFeatureRegressor
+from .models.saving import KIND, PARTS, VERSION
+
+MODELS = {cls.__name__: cls for cls in (RandomFeatureClassifier, RandomFeatureRegressor)}
+MIGRATIONS: dict[int, Callable[[Any], Any]] = {}  # version -> how its tree becomes that of the next version
+OLDEST = 1
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The model in a file. A file that is damaged, hostile or of another kind is refused in one sentence.
+
+    Examples
+    --------
+    >>> import tempfile, numpy, bochner
+    >>> X = numpy.linspace(-3, 3, 200)[:, None]
+    >>> model = bochner.RandomFeatureRegressor(random_state=0).fit(X, numpy.sin(X[:, 0]))
+    >>> with tempfile.NamedTemporaryFile(suffix=".bochner") as file:
+    ...     model.save(file.name)
+    ...     same = bochner.load(file.name)
+    >>> bool((same.predict(X) == model.predict(X)).all())
+    True
+    """
+    version, tree = storage.load(path, KIND, range(OLDEST, VERSION + 1), PARTS)
+    try:
+        for number in range(version, VERSION):
+            tree = MIGRATIONS[number](tree)
+        return MODELS[tree["model"]]._from_state(tree["state"])
+    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError) as error:
+        why = storage.first_line(error)
+        raise storage.BadFileError(f"{os.fspath(path)!r} holds no valid model ({why}).") from None

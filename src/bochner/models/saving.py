@@ -1,0 +1,138 @@
+"""Models as files: parameters, the basis as a seed and a few numbers, coefficients; sums only if they are wanted."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from .. import storage
+from ..bases import REGISTRY, Basis
+from ..bases.quantize import Quantizer
+from ..blocks import Recipe
+from ..kernels import Kernel
+from ..moments import Moments
+from ..solvers import Solution
+from ..validation import require_integer
+from .primal import PrimalPosterior
+from .problem import Fit
+
+KIND, VERSION = "bochner model", 1
+
+
+def kinds_of(base: type) -> list[type]:
+    """All of bochner's own classes derived from one."""
+    found: list[type] = []
+    child: type
+    for child in base.__subclasses__():
+        found += [child, *kinds_of(child)]
+    return [cls for cls in found if cls.__module__.startswith("bochner.")]
+
+
+# What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
+PARTS: tuple[type, ...] = (*REGISTRY.values(), *kinds_of(Kernel), Quantizer, Recipe, Moments, Solution)
+FIT = ("intercept", "penalty", "noise")
+
+
+class Saved:
+    """The verbs `save` and `to_onnx` of a model, and its way to and from plain values."""
+
+    basis_: Basis
+    moments_: Moments | None
+    _widest: Basis | None
+    _solved: Fit
+    _sums_wanted = False
+
+    def save(self, path: str | os.PathLike[str], *, sums: bool = False) -> None:
+        """Write the model to a file, whole or not at all; `bochner.load` reads it.
+
+        The file is safetensors with JSON in its header. It holds the seed, not the drawn weights. With `sums` also the
+        sums of the fit, as large as the square of the number of features: then a loaded model can merge, forget, grow,
+        take more rows, and tell standard deviations.
+        """
+        if sums:
+            self._require_sums("save(sums=True)")  # type: ignore[attr-defined]
+        tree = {"model": type(self).__name__, "state": self._to_state(sums)}
+        storage.save(path, KIND, VERSION, tree, PARTS)
+
+    def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
+        """Write the model as an ONNX graph, for onnxruntime and its like; see bochner.onnx_export for tolerances."""
+        from ..onnx_export import export
+
+        export(self, path, dtype=dtype)
+
+    def _to_state(self, sums: bool) -> dict[str, Any]:
+        fit = self._refresh()  # type: ignore[attr-defined]
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        parameters["basis"] = None  # the fitted one says it all
+        if not isinstance(parameters["random_state"], int | None):
+            parameters["random_state"] = None  # a generator has moved on; the seed is in the basis
+        fitted = {name: value for name, value in vars(self).items() if name in FITTED}
+        return {
+            "parameters": parameters,
+            "basis_given": self.basis is not None,  # type: ignore[attr-defined]
+            "basis": self.basis_,
+            "solution": fit.solution,
+            **{name: getattr(fit, name) for name in FIT},
+            "fitted": fitted,
+            "moments": self.moments_ if sums else None,
+            "widest": self._widest if sums else None,
+        }
+
+    @classmethod
+    def _from_state(cls: Any, state: dict[str, Any]) -> Any:
+        basis, solution, moments, widest = (state[name] for name in ("basis", "solution", "moments", "widest"))
+        require_kind(basis, Basis)
+        require_kind(solution, Solution)
+        given = state["parameters"]
+        model = cls(**{**given, "basis": type(basis)(**basis.get_params()) if state["basis_given"] else None})
+        model._check_parameters()
+        fitted = dict(state["fitted"])
+        for name, value in fitted.items():
+            require_kind(value, FITTED[name])
+        outputs = solution.coefficients.shape[1]
+        require_shape(solution.coefficients, (basis.n_components, outputs))
+        for name in ("intercept", "noise"):
+            require_shape(state[name], (outputs,))
+        posterior = None
+        if moments is not None:
+            require_kind(moments, Moments)
+            m = (widest or basis).n_components
+            require_sums(moments, m, outputs)
+            posterior = PrimalPosterior(moments, float(basis.scale_), solution.alpha, bool(model.fit_intercept))
+        model.__dict__.update(fitted)
+        model.basis_, model.moments_, model._widest = basis, moments, widest
+        model._solved = Fit(solution, state["intercept"], str(state["penalty"]), state["noise"], posterior)
+        model._stale = widest is not None  # what belongs to the first columns alone is made again from the sums
+        return model
+
+
+FITTED: dict[str, Any] = {
+    "n_features_in_": int, "feature_names_in_": np.ndarray, "classes_": np.ndarray, "recipe_": Recipe,
+    "precision_reason_": str, "_outputs": tuple, "_offset": (np.ndarray, float), "_rows": int,
+}  # fmt: skip
+
+
+def require_kind(value: Any, kind: Any) -> None:
+    if not isinstance(value, kind):
+        raise ValueError(f"a value of type {type(value).__name__} is not what belongs there")
+
+
+def require_shape(array: Any, shape: tuple[int, ...]) -> None:
+    require_kind(array, np.ndarray)
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ValueError(f"finite numbers of shape {shape} are expected; there are {array.dtype} of {array.shape}")
+
+
+def require_sums(moments: Moments, features: int, outputs: int) -> None:
+    require_integer("rows", moments.rows)
+    shapes = {
+        "sum_z": (features,), "sum_y": (outputs,), "gram": (features, features), "cross": (features, outputs),
+        "square": (outputs, outputs),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        array = getattr(moments, name)
+        require_kind(array, np.ndarray)
+        if array.shape != shape or array.dtype not in (np.float64, np.int64):
+            raise ValueError(f"the sum {name} must have shape {shape}")
