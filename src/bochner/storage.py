@@ -42,7 +42,7 @@ def save(path: str | os.PathLike[str], kind: str, version: int, tree: Any, known
     text = json.dumps(pack(tree, arrays, {cls.__name__: cls for cls in known}))
     if len(text) > LARGEST_TREE:
         raise ValueError(f"{len(text):,} bytes of names and settings are more than a file holds ({LARGEST_TREE:,}).")
-    arrays = [np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")) for a in arrays]
+    arrays = [np.asarray(a, dtype=a.dtype.newbyteorder("<"), order="C") for a in arrays]
     header: dict[str, Any] = {}
     end = 0
     for k, array in enumerate(arrays):
@@ -132,7 +132,7 @@ def checksum(identity: dict[str, str], arrays: list[np.ndarray]) -> str:
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode())
     for array in arrays:
         digest.update(f"{array.dtype.name}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        digest.update(np.asarray(array, order="C").reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 

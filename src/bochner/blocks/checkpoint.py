@@ -34,13 +34,20 @@ class Journal:
         self._lock = lock(self.folder)
         for part in self.folder.glob(".*.part"):  # left by a run that was killed while writing
             part.unlink()
+        try:
+            self._require_same(job)
+        except BaseException:
+            self.close()
+            raise
+
+    def _require_same(self, job: dict[str, Any]) -> None:
         before = self._load("job")
         if before is None:
             self._save("job", job)
         elif before != job:
             differing = [name for name in {**before, **job} if before.get(name) != job.get(name)]
             raise ValueError(
-                f"the checkpoint in {str(folder)!r} belongs to another fit (different: {', '.join(differing)}): "
+                f"the checkpoint in {str(self.folder)!r} belongs to another fit (different: {', '.join(differing)}): "
                 "give another folder, or delete this one."
             )
 

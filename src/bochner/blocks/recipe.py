@@ -142,7 +142,7 @@ def require_sound(values: np.ndarray, names: list[str], missing: str, start: int
 
 
 def refuse(column: str, kind: str, count: int, row: int) -> None:
-    some = f"{count:,} {kind} values" if count > 1 else f"a {kind} value"
+    some = f"{count:,} {kind} values" if count > 1 else f"{'an' if kind == 'infinite' else 'a'} {kind} value"
     advice = f": {ADVICE}." if kind == "missing" else ": clean it first."
     raise ValueError(f"column {column!r} has {some} (first at row {row:,}){advice}")
 

@@ -230,10 +230,8 @@ def info(model: Path | None = None, /, *, printing: Printing = Printing()) -> No
     """What is in a model file; without one, which version this is and which processor instructions it uses."""
     if model is None:
         result: dict[str, Any] = {"version": bochner.__version__, **describe()}
-        shown = {
-            "version": bochner.__version__,
-            "instructions": f"{result['instruction_set']} (of {', '.join(result['available'])})",
-        }
+        paths = f"{result['instruction_set']} (of {', '.join(result['available'])})"
+        shown = {"version": bochner.__version__, "instructions": paths}
         for backend in dict.fromkeys(result["ops"].values()):
             shown[backend] = ", ".join(op for op, by in result["ops"].items() if by == backend)
         show(printing, result, two_columns("bochner", shown))

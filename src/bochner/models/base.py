@@ -145,7 +145,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             def problem_of(fitted: Basis, blocks: Blocks) -> Problem:
                 return Problem(fitted, blocks, self._alpha(), self.fit_intercept, self._classifies)
 
-            return choose_precision(basis, problem_of, ready)
+            precision, reason = ready.remember(lambda: choose_precision(basis, problem_of, ready))
+            return basis.set_params(precision=precision).fit_sample(ready.sample, ready.largest), reason
         if self.precision is not None:
             basis.set_params(precision=self.precision)
         return basis.fit_sample(ready.sample, ready.largest), "as asked" if basis.precision else "that of X"

@@ -21,8 +21,8 @@ MANY_STEPS = 10.0
 LADDER = ("int8", "int14", None)
 
 
-def choose_precision(basis: Basis, problem_of: Any, ready: Ready) -> tuple[Basis, str]:
-    """The fitted basis of the lowest precision that a sample of the rows allows, and why."""
+def choose_precision(basis: Basis, problem_of: Any, ready: Ready) -> tuple[str | None, str]:
+    """The lowest precision that a sample of the rows allows, and why."""
     n = ready.blocks.n_rows
     probe = MemoryBlocks(*ready.blocks.take(sample_rows(n, PROBE, seed=3))[:3])
     floats = clone(basis).set_params(precision=None).fit_sample(ready.sample, ready.largest)
@@ -36,9 +36,9 @@ def choose_precision(basis: Basis, problem_of: Any, ready: Ready) -> tuple[Basis
             continue
         trouble = too_coarse(candidate, Moments.of(candidate.features(probe.X), probe.y), alpha, n)
         if not trouble:
-            return candidate, "; ".join([*refused, f"{precision}: every feature varies by many steps"])
+            return precision, "; ".join([*refused, f"{precision}: every feature varies by many steps"])
         refused.append(f"{precision} is too coarse ({trouble})")
-    return floats, "; ".join(refused)
+    return None, "; ".join(refused)
 
 
 def too_coarse(basis: Basis, moments: Moments, alpha: float, rows: int) -> str:

@@ -135,7 +135,9 @@ class clear_errors:  # noqa: N801, used as a verb
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if isinstance(error, pa.ArrowException | UnicodeDecodeError | OSError):
-            raise ValueError(f"{self.where} cannot be read: {str(error).splitlines()[0][:300]}") from None
+            said = (str(error).splitlines() or [type(error).__name__])[0]
+            # The last of several "file cannot be opened because ..." says what it is.
+            raise ValueError(f"{self.where} cannot be read: {said.split('Invalid: ')[-1][:300]}") from None
 
 
 # ---- columns ----

@@ -1,0 +1,198 @@
+"""Fits that are interrupted and taken up again end with the same bits; folders of other fits are refused."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import bochner
+from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, RandomStumps, storage
+from bochner.blocks import CheckpointedBlocks, Journal, MemoryBlocks, checkpoint
+
+rng = np.random.default_rng(1)
+X = rng.standard_normal((1000, 4))
+Y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(1000)
+LABELS = np.array(["low", "middle", "high"])[np.digitize(Y, [-0.5, 0.5])]
+
+
+class InterruptedFitError(Exception):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+    with bochner.config_context(block_rows=90):
+        yield
+
+
+def interrupt_after(monkeypatch, writes):
+    """Every write after so many fails as if the process had been killed just before it."""
+    save, count = storage.save, [0]
+
+    def counted(*arguments, **named):
+        count[0] += 1
+        if count[0] > writes:
+            raise InterruptedFitError
+        save(*arguments, **named)
+
+    monkeypatch.setattr(storage, "save", counted)
+
+
+MODELS = {
+    "cholesky": RandomFeatureRegressor(RandomFourier(40), random_state=0),
+    "several targets": RandomFeatureRegressor(RandomStumps(40), random_state=0, alpha=0.1),
+    "folds": RandomFeatureClassifier(RandomMaxout(40, precision="int8"), random_state=0),
+    "leave one out": RandomFeatureRegressor(RandomFourier(40), random_state=0, alpha="loo", solver="cholesky"),
+    "dual": RandomFeatureRegressor(RandomFourier(40), random_state=0, solver="dual"),
+    "cg": RandomFeatureRegressor(RandomFourier(40), random_state=0, alpha=0.01, solver="cg"),
+    "auto precision": RandomFeatureClassifier(RandomFourier(40), random_state=0, precision="auto"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("source", ["array", "file", "sparse"])
+def test_interrupted_anywhere_it_ends_with_the_same_bits(tmp_path, monkeypatch, name, source):
+    model = MODELS[name]
+    y = LABELS if hasattr(model, "class_weight") else np.column_stack([Y, 2 * Y]) if name == "several targets" else Y
+
+    def fit(folder=None):
+        fresh = bochner.models.base.clone(model)
+        if source == "file":
+            return fresh.fit(MemoryBlocks(X, y).map(lambda block: block), checkpoint=folder)
+        return fresh.fit(scipy.sparse.csr_matrix(X) if source == "sparse" else X, y, checkpoint=folder)
+
+    whole = fit()
+    runs = 0
+    with monkeypatch.context() as patch:
+        for _ in range(60):
+            interrupt_after(patch, 60 if name == "cg" else 7)
+            runs += 1
+            try:
+                resumed = fit(tmp_path / "c")
+                break
+            except InterruptedFitError:
+                patch.undo()
+                patch.setattr(checkpoint, "INTERVAL", 0.0)
+    assert runs > 1 or name == "dual"
+    assert np.array_equal(resumed.coef_, whole.coef_)
+    assert np.array_equal(resumed.intercept_, whole.intercept_)
+    assert resumed.alpha_ == whole.alpha_
+
+
+def test_work_that_was_done_is_not_done_again(tmp_path, monkeypatch):
+    seen = []
+
+    def counted(block):
+        seen.append(block.start)
+        return block
+
+    model = RandomFeatureRegressor(RandomFourier(40), random_state=0, alpha=1.0)
+    interrupt_after(monkeypatch, 9)
+    with pytest.raises(InterruptedFitError):
+        model.fit(MemoryBlocks(X, Y).map(counted), checkpoint=tmp_path)
+    monkeypatch.undo()
+    before = len(seen)
+    with bochner.config_context(block_rows=90):
+        model.fit(MemoryBlocks(X, Y).map(counted), checkpoint=tmp_path)
+        all_blocks = len(seen)
+        model.fit(MemoryBlocks(X, Y).map(counted), checkpoint=tmp_path)
+    assert before < all_blocks < 2 * before
+    assert len(seen) == all_blocks  # the third run found everything done
+
+
+def test_a_drawn_seed_is_remembered(tmp_path):
+    fits = [RandomFeatureRegressor(RandomFourier(20), alpha=1.0).fit(X, Y, checkpoint=tmp_path) for _ in range(2)]
+    assert fits[0].basis_.seed_ == fits[1].basis_.seed_
+    assert np.array_equal(fits[0].coef_, fits[1].coef_)
+
+
+def test_checkpoints_of_another_fit_are_refused(tmp_path):
+    RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0).fit(X, Y, checkpoint=tmp_path)
+    for model, rows, what in [
+        (RandomFeatureRegressor(RandomFourier(21), random_state=0, alpha=1.0), X, "basis"),
+        (RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=2.0), X, "alpha"),
+        (RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0), X + 1.0, "data"),
+    ]:
+        with pytest.raises(ValueError, match=f"belongs to another fit .*{what}"):
+            model.fit(rows, Y, checkpoint=tmp_path)
+    with bochner.config_context(block_rows=50), pytest.raises(ValueError, match="different: block_rows"):
+        RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0).fit(X, Y, checkpoint=tmp_path)
+
+
+def test_damaged_checkpoints_are_refused(tmp_path):
+    model = RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0)
+    model.fit(X, Y, checkpoint=tmp_path)
+    last = sorted(tmp_path.glob("step-*"))[-1]
+    whole = last.read_bytes()
+    for damaged in (whole[:-100], whole[:50] + b"!" + whole[51:], b""):
+        last.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"Delete the folder .* to start afresh"):
+            model.fit(X, Y, checkpoint=tmp_path)
+
+
+def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path, monkeypatch):
+    model = RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0)
+    count, sync = [0], os.fsync
+
+    def full(handle):
+        count[0] += 1
+        if count[0] > 9:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left on device; the last good checkpoint is kept"):
+            model.fit(X, Y, checkpoint=tmp_path)
+    assert not list(tmp_path.glob(".*.part"))
+    steps = len(list(tmp_path.glob("step-*")))
+    assert steps > 0
+    resumed = model.fit(X, Y, checkpoint=tmp_path).coef_
+    assert np.array_equal(resumed, model.fit(X, Y).coef_)
+
+
+def test_two_fits_cannot_share_a_folder(tmp_path):
+    journal = Journal(tmp_path, {})
+    with pytest.raises(ValueError, match="another fit is using"):
+        Journal(tmp_path, {})
+    journal.close()
+    Journal(tmp_path, {}).close()
+
+
+def test_what_a_killed_writer_left_is_cleared_away(tmp_path):
+    (tmp_path / ".step-00001.checkpoint.abc.part").write_bytes(b"half")
+    Journal(tmp_path, {}).close()
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_writes_take_a_small_share_of_the_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "INTERVAL", 5.0)
+    journal = Journal(tmp_path, {})
+    blocks = CheckpointedBlocks(MemoryBlocks(X), journal)
+    writes, save = [], storage.save
+    monkeypatch.setattr(storage, "save", lambda *a, **k: writes.append(a[0]) or save(*a, **k))
+    assert blocks.reduce(lambda block: block.X.sum(), rows=10) == pytest.approx(X.sum())
+    assert len(writes) == 1  # a hundred blocks in less than five seconds: only the whole sum
+
+
+@pytest.mark.parametrize("kills", [12, pytest.param(100, marks=pytest.mark.slow)])
+def test_killed_at_random_moments(tmp_path, kills):
+    server = Path(__file__).parent / "crash_server.py"
+    done = subprocess.run(
+        [sys.executable, server, tmp_path, str(kills), "0"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    print(result)
+    assert result["kills"] == kills
+    assert result["went_on"] > 0.5 * kills
+    assert result["broken"] == result["different"] == result["failed"] == 0
+    assert not list(tmp_path.glob("*.part"))

@@ -1,0 +1,389 @@
+"""Files in blocks: every format gives the same rows, and what cannot be used is refused by name."""
+
+import gzip
+
+import h5py
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import dump_svmlight_file
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import bochner
+import bochner.models.rows as rows
+from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, read
+from bochner.blocks.recipe import hash_text
+
+rng = np.random.default_rng(0)
+N = 1000
+FRAME = pd.DataFrame(rng.standard_normal((N, 3)) * [1.0, 10.0, 100.0] + [0.0, 5.0, -7.0], columns=["a", "b", "c"])
+FRAME["city"] = rng.choice(["Rome", "Paris", "Oslo"], N)
+FRAME["flag"] = rng.random(N) < 0.3
+FRAME["y"] = np.sin(FRAME.a) + (FRAME.city == "Rome")
+
+
+def rows_of(blocks, rows=77):
+    return np.vstack([block.X for block in blocks.stream(0, rows)])
+
+
+def expected(frame=FRAME):
+    numbers = (
+        StandardScaler()
+        .fit(FRAME[["a", "b", "c", "flag"]].astype(float))
+        .transform(frame[["a", "b", "c", "flag"]].astype(float))
+    )
+    return np.hstack([numbers, OneHotEncoder(sparse_output=False).fit_transform(frame[["city"]])])
+
+
+def write_parquet(folder):
+    FRAME.to_parquet(folder / "t.parquet", row_group_size=130)
+    return "t.parquet"
+
+
+def write_parts(folder):
+    FRAME[:300].to_parquet(folder / "part-0.parquet")
+    FRAME[300:].to_parquet(folder / "part-1.parquet")
+    return "part-*.parquet"
+
+
+def write_feather(folder):
+    FRAME.to_feather(folder / "t.feather")
+    return "t.feather"
+
+
+def write_csv(folder):
+    FRAME.to_csv(folder / "t.csv", index=False)
+    return "t.csv"
+
+
+def write_zipped_csv(folder):
+    FRAME.to_csv(folder / "t.csv.gz", index=False)
+    return "t.csv.gz"
+
+
+def write_tsv(folder):
+    FRAME.to_csv(folder / "t.tsv", index=False, sep="\t")
+    return "t.tsv"
+
+
+def write_json(folder):
+    FRAME.to_json(folder / "t.jsonl", orient="records", lines=True, double_precision=15)
+    return "t.jsonl"
+
+
+TABLES = [write_parquet, write_parts, write_feather, write_csv, write_zipped_csv, write_tsv, write_json]
+
+
+@pytest.mark.parametrize("write", TABLES)
+def test_tables_of_every_format_are_the_same_rows(tmp_path, write):
+    blocks = read(str(tmp_path / write(tmp_path)), target="y")
+    assert (blocks.n_rows, blocks.n_columns) == (N, 7)
+    assert blocks.recipe.column_names() == ["a", "b", "c", "flag", "city=Oslo", "city=Paris", "city=Rome"]
+    rows = rows_of(blocks)
+    assert np.allclose(rows, expected(), atol=1e-9)
+    assert np.allclose(np.concatenate([b.y for b in blocks.stream(0, 77)]), FRAME.y, atol=1e-12)
+    part = blocks.read(123, 456)
+    assert part.start == 123
+    assert np.array_equal(part.X, rows[123:456])
+    some = np.array([0, 5, 299, 300, 777, 999])
+    assert np.array_equal(blocks.take(some).X, rows[some])
+
+
+@pytest.mark.parametrize("size", [1, 64, 129, 130, 131, 5000])
+def test_blocks_of_any_size_are_the_same_rows(tmp_path, size):
+    blocks = read(tmp_path / write_parquet(tmp_path), target="y")
+    lots = list(blocks.stream(0, size))
+    assert [len(b.X) for b in lots[:-1]] == [size] * (len(lots) - 1)
+    assert np.array_equal(np.vstack([b.X for b in lots]), rows_of(blocks))
+
+
+def test_frames_and_arrow_tables(tmp_path):
+    want = expected()
+    for frame in (FRAME, pl.from_pandas(FRAME), pl.from_pandas(FRAME).to_arrow()):
+        assert np.allclose(rows_of(read(frame, target="y")), want, atol=1e-9)
+
+
+def test_matrices(tmp_path):
+    table = rng.standard_normal((N, 6)).astype(np.float32)
+    np.save(tmp_path / "t.npy", table)
+    np.save(tmp_path / "x.npy", table[:, :5])
+    np.save(tmp_path / "y.npy", table[:, 5])
+    np.save(tmp_path / "half-0.npy", table[:400])
+    np.save(tmp_path / "half-1.npy", table[400:])
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["group/x"], file["y"] = table[:, :5], table[:, 5]
+    want = (table[:, :5] - table[:, :5].mean(0, dtype=float)) / table[:, :5].std(0, dtype=float)
+    ways = {"t.npy": -1, "x.npy": str(tmp_path / "y.npy"), "half-*.npy": -1, "t.h5": "y", "./t.npy": "5"}
+    for name, target in ways.items():
+        blocks = read(tmp_path / name, target=target)
+        assert blocks.recipe.dtype == "float32"
+        assert np.allclose(rows_of(blocks), want, atol=1e-5)
+        assert np.array_equal(np.concatenate([b.y for b in blocks.stream(0, 100)]), table[:, 5])
+    plain = read(tmp_path / "t.npy", target=-1, weight=0, drop=[1], standardize=False)
+    assert np.array_equal(rows_of(plain), table[:, 2:5])
+    assert np.array_equal(plain.read(0, 50).weight, table[:50, 0])
+
+
+def test_eight_bit_matrices_stay_eight_bit(tmp_path):
+    pixels = rng.integers(0, 255, (50, 4), dtype=np.uint8)
+    np.save(tmp_path / "t.npy", pixels)
+    blocks = read(tmp_path / "t.npy", standardize=False)
+    assert rows_of(blocks).dtype == np.uint8
+    assert np.array_equal(rows_of(blocks), pixels)
+
+
+@pytest.mark.parametrize("zero_based", [True, False])
+@pytest.mark.parametrize("zipped", [True, False])
+def test_svmlight_in_chunks(tmp_path, monkeypatch, zero_based, zipped):
+    import bochner.blocks.formats.svmlight as module
+
+    monkeypatch.setattr(module, "BYTES", 1000)
+    rows = np.where(rng.random((300, 8)) < 0.5, 0.0, rng.standard_normal((300, 8)))
+    path = tmp_path / "t.svm"
+    dump_svmlight_file(rows, np.arange(300), str(path), zero_based=zero_based)
+    if zipped:
+        path = tmp_path / "t.svm.gz"
+        path.write_bytes(gzip.compress((tmp_path / "t.svm").read_bytes()))
+    blocks = read(path)
+    assert (blocks.n_rows, blocks.n_columns) == (300, 8)
+    dense = np.vstack([block.X.toarray() for block in blocks.stream(0, 37)])
+    assert np.allclose(dense, rows, atol=1e-12)
+    assert np.array_equal(np.concatenate([b.y for b in blocks.stream(0, 37)]), np.arange(300))
+    assert np.array_equal(blocks.read(100, 130).X.toarray(), dense[100:130])
+    assert read(path, n_columns=12).read(0, 5).X.shape == (5, 12)
+    with pytest.raises(ValueError, match="has 8 columns; the model was fitted to 3"):
+        read(path, n_columns=3)
+
+
+# ---- the recipe ----
+
+
+def test_the_recipe_of_the_fit_is_used_for_new_rows(tmp_path):
+    blocks = read(tmp_path / write_parquet(tmp_path), target="y")
+    model = RandomFeatureRegressor(RandomFourier(300), random_state=0).fit(blocks)
+    assert model.score(FRAME, FRAME.y) > 0.99
+    assert model.feature_names_in_.tolist() == ["a", "b", "c", "city", "flag"]
+    new = FRAME[:50].assign(a=FRAME.a[:50] + 1.0)
+    new.drop(columns="y").to_csv(tmp_path / "new.csv", index=False)
+    by_file = model.predict(read(tmp_path / "new.csv", recipe=model.recipe_))
+    assert np.allclose(by_file, model.predict(new), atol=1e-9)
+    assert np.allclose(by_file, model.predict(pl.from_pandas(new)), atol=1e-9)
+    shuffled = new[["flag", "city", "c", "b", "a"]]
+    assert np.allclose(by_file, model.predict(shuffled), atol=1e-9)
+    with pytest.raises(ValueError, match="not made as those of the fit"):
+        model.predict(read(new, target="y"))
+    with pytest.raises(ValueError, match="'city' holds text: give a frame"):
+        model.predict(np.zeros((3, 5)))
+    with pytest.raises(ValueError, match="no column 'b'"):
+        model.predict(new.drop(columns="b"))
+    with pytest.raises(ValueError, match="'a' does not hold numbers"):
+        model.predict(new.assign(a="x"))
+
+
+def test_arrays_are_standardised_as_the_files_were(tmp_path):
+    table = rng.standard_normal((500, 4)) * [1, 5, 9, 2] + [3, 0, -8, 1]
+    y = np.sin(table[:, 0])
+    np.save(tmp_path / "t.npy", np.column_stack([table, y]))
+    model = RandomFeatureRegressor(RandomFourier(100), random_state=0).fit(read(tmp_path / "t.npy", target=-1))
+    assert model.score(table, y) > 0.99
+    model.partial_fit(table, y)
+    assert model.moments_.rows == 1000
+    assert model.score(table, y) > 0.99
+    with pytest.raises(ValueError, match="fitted to 4 columns"):
+        model.predict(table[:, :3])
+
+
+def test_fits_from_file_and_from_memory_agree(tmp_path):
+    write_parquet(tmp_path)
+    labels = np.where(FRAME.y > 0.5, "high", "low")
+    FRAME.assign(y=labels).to_parquet(tmp_path / "t.parquet", row_group_size=99)
+    blocks = read(tmp_path / "t.parquet", target="y")
+    X = rows_of(blocks)
+    for basis in (RandomMaxout(60, precision="int8"), RandomFourier(60)):
+        for solver in ("cholesky", "dual"):
+            how = {"solver": solver, "random_state": 0, "class_weight": "balanced", "alpha": [1e-2, 1.0]}
+            from_file = RandomFeatureClassifier(basis, **how).fit(blocks)
+            from_memory = RandomFeatureClassifier(basis, **how).fit(X, labels)
+            assert from_file.classes_.tolist() == ["high", "low"]
+            assert from_file.basis_.identity() == from_memory.basis_.identity()
+            assert np.allclose(from_file.coef_, from_memory.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_integer_sums_have_the_same_bits_from_any_source(tmp_path):
+    FRAME.assign(y=FRAME.y > 0.5).to_parquet(tmp_path / "t.parquet", row_group_size=99)
+    blocks = read(tmp_path / "t.parquet", target="y")
+    models = []
+    for size in (7, 100, "auto"):
+        with bochner.config_context(block_rows=size):
+            model = RandomFeatureClassifier(RandomMaxout(40, precision="int8"), random_state=0, alpha=1.0)
+            models.append(model.fit(blocks))
+    assert all(np.array_equal(models[0].moments_.gram, m.moments_.gram) for m in models)
+    assert all(np.array_equal(models[0].coef_, m.coef_) for m in models)
+
+
+@pytest.mark.parametrize("size", [50, 333, "auto"])
+def test_weights_of_zero_are_rows_that_are_not_there(tmp_path, size):
+    weighted = FRAME.drop(columns="city").assign(w=rng.integers(0, 3, N).astype(float), flag=FRAME.flag.astype(float))
+    weighted.to_parquet(tmp_path / "t.parquet")
+    with bochner.config_context(block_rows=size):
+        blocks = read(tmp_path / "t.parquet", target="y", weight="w", standardize=False)
+        model = RandomFeatureRegressor(RandomFourier(50, bandwidth=20.0), random_state=0, alpha=1.0).fit(blocks)
+    X, y, w = weighted[["a", "b", "c", "flag"]].to_numpy(), weighted.y.to_numpy(), weighted.w.to_numpy()
+    again = RandomFeatureRegressor(RandomFourier(50, bandwidth=20.0), random_state=0, alpha=1.0).fit(X, y, w)
+    assert model.moments_.rows == np.count_nonzero(w)
+    assert np.allclose(model.coef_, again.coef_, atol=1e-9)
+
+
+def test_one_hot_and_hashed_text():
+    many = pd.DataFrame({"id": [f"u{k}" for k in range(200)], "y": 0.0})
+    hashed = read(many, target="y", categories=16)
+    assert hashed.n_columns == 16
+    rows = rows_of(hashed)
+    for k in (0, 17, 199):
+        place, sign = hash_text("id", f"u{k}", 16)
+        assert rows[k].nonzero()[0].tolist() == [place]
+        assert rows[k, place] == sign
+    assert 50 < np.sum(rows.sum(axis=1) == 1.0) < 150
+    assert read(many, target="y", text="onehot").n_columns == 200
+    few = read(FRAME[["city", "y"]], target="y", text="hash", categories=5)
+    assert few.n_columns == 5
+    assert hash_text("city", "Rome", 64) == (14, -1)  # saved models rely on it
+
+
+def test_categories_that_are_new_have_zeros():
+    blocks = read(FRAME, target="y")
+    new = read(FRAME[:3].assign(city=["Rome", "Kyiv", "Oslo"]), recipe=blocks.recipe)
+    assert np.array_equal(new.read(0, 3).X[:, 4:], [[0, 0, 1], [0, 0, 0], [1, 0, 0]])
+
+
+def test_missing_values(tmp_path):
+    holes = FRAME.copy()
+    holes.loc[[3, 8], "b"] = np.nan
+    holes.loc[[4, 5, 6], "city"] = None
+    holes.to_csv(tmp_path / "t.csv", index=False)
+    holes.to_parquet(tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        with pytest.raises(ValueError, match=r"'b' has 2 missing values \(first at row 3\): give missing='mean'"):
+            read(tmp_path / name, target="y")
+        with pytest.raises(ValueError, match=r"column 'city' has 3 missing values \(first at row 4\)"):
+            read(tmp_path / name, target="y", drop=["b"])
+        blocks = read(tmp_path / name, target="y", missing="mean")
+        rows = rows_of(blocks)
+        assert np.array_equal(rows[[3, 8], 1], [0.0, 0.0])
+        assert not rows[[4, 5, 6], 4:].any()
+        assert np.allclose(rows[:, 1].std(), np.sqrt((N - 2) / N), atol=1e-12)
+        raw = rows_of(read(tmp_path / name, target="y", missing="mean", standardize=False))
+        assert np.allclose(raw[3, 1], holes.b.mean())
+        strict = read(FRAME, target="y").recipe
+        with pytest.raises(ValueError, match="column 'b' has 2 missing values"):
+            rows_of(read(tmp_path / name, recipe=strict), 1000)
+
+
+def test_numbers_of_any_type(tmp_path):
+    import decimal
+
+    frame = pd.DataFrame({
+        "i": np.arange(10, dtype=np.int64), "u": np.arange(10, dtype=np.uint16), "f": np.arange(10, dtype=np.float32),
+        "d": [decimal.Decimal(k) / 4 for k in range(10)], "n": pd.array([1, None] * 5, dtype="Int64"),
+        "y": np.arange(10),
+    })  # fmt: skip
+    rows = rows_of(read(frame, target="y", standardize=False, missing="mean"))
+    assert np.allclose(rows, np.column_stack([*[np.arange(10)] * 3, np.arange(10) / 4, np.ones(10)]))
+    narrow = read(frame[["u", "f"]], standardize=False)
+    assert narrow.recipe.dtype == "float32"
+
+
+def test_an_integer_column_of_csv_may_have_fractions_later(tmp_path):
+    lines = ["x,e,y"] + [f"{k},,{k}" for k in range(100_000)] + ["0.5,7,1"]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    blocks = read(tmp_path / "t.csv", target="y", standardize=False, missing="mean")
+    assert blocks.read(100_000, 100_001).X.tolist() == [[0.5, 7.0]]
+
+
+def test_a_constant_column_becomes_zero():
+    assert not rows_of(read(pd.DataFrame({"k": [1e9] * 5, "y": 0.0}), target="y")).any()
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "how", "message"),
+    [
+        (b"", "t.csv", {}, "is empty"),
+        (b"a,b\n", "t.csv", {}, "no rows"),
+        (b"a,b\n1,2\n3\n", "t.csv", {}, "cannot be read: .*Expected 2 columns, got 1"),
+        (b"a,a\n1,2\n", "t.csv", {}, "multiple columns"),
+        (b"a,b\n1,2\n", "t.csv", {"target": "c"}, "has no column 'c'; it has 'a', 'b'"),
+        (b"a,b\n1,2\n", "t.csv", {"target": "a", "drop": ["b"]}, "no columns left"),
+        (b"a,b\n1,inf\n", "t.csv", {}, "'b' has an infinite value"),
+        (b"a,b\n1,2020-01-01\n", "t.csv", {}, "'b' holds date32.*drop it"),
+        (b"a,b\n1,\n", "t.csv", {"missing": "mean"}, "'b' has no values at all"),
+        (b"a,y\n1,\n2,3\n", "t.csv", {"target": "y"}, "target 'y' has 1 missing values"),
+        (b"nonsense", "t.parquet", {}, "cannot be read: "),
+        (b"nonsense", "t.feather", {}, "cannot be read: "),
+        (b"nonsense", "t.npy", {}, "cannot be read as .npy"),
+        (b"nonsense", "t.h5", {}, "cannot be read as HDF5"),
+        (b"1 a:b\n", "t.svm", {}, "lines 1 to 1 of .* are not svmlight"),
+        (b"{]", "t.jsonl", {}, "cannot be read: "),
+        (b"a,b\n1,2\n", "t.xyz", {}, "does not tell its format"),
+        (b"a,b\n1,2\n", "t.csv", {"format": "cvs"}, "did you mean 'csv'"),
+        (b"a,b\n1,2\n", "t.csv", {"missing": "drop"}, "missing='drop' is not known"),
+        (b"a,b\n\xff\xfe,2\n", "t.csv", {}, "'a' holds binary"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_refused_in_one_sentence(tmp_path, content, name, how, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        rows_of(read(tmp_path / name, **how))
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read(tmp_path / "t.csv")
+    with pytest.raises(FileNotFoundError, match="no file matches"):
+        read(str(tmp_path / "part-*.csv"))
+    with pytest.raises(ValueError, match="a path, a pattern, a frame"):
+        read(5)
+
+
+def test_parts_must_have_the_same_columns(tmp_path):
+    FRAME.to_parquet(tmp_path / "part-0.parquet")
+    FRAME.drop(columns="b").to_parquet(tmp_path / "part-1.parquet")
+    with pytest.raises(ValueError, match=r"part-1.parquet.* has no column 'b'"):
+        read(str(tmp_path / "part-*.parquet"), target="y")
+    np.save(tmp_path / "m-0.npy", np.zeros((3, 4)))
+    np.save(tmp_path / "m-1.npy", np.zeros((3, 5)))
+    with pytest.raises(ValueError, match=r"has 5 columns and .* has 4"):
+        read(str(tmp_path / "m-*.npy"))
+
+
+def test_models_refuse_unfit_blocks(tmp_path):
+    with pytest.raises(ValueError, match="no targets: name the target column"):
+        RandomFeatureRegressor().fit(read(FRAME))
+    with pytest.raises(ValueError, match="y must hold numbers"):
+        RandomFeatureRegressor().fit(read(FRAME, target="city"))
+    with pytest.raises(ValueError, match="fractions, which are no labels"):
+        RandomFeatureClassifier().fit(read(FRAME, target="y"))
+    with pytest.raises(ValueError, match="their own targets"):
+        RandomFeatureRegressor().fit(read(FRAME, target="y"), FRAME.y)
+    with pytest.raises(ValueError, match=r"give target to bochner\.read"):
+        RandomFeatureRegressor().fit(read(FRAME), target="y")
+    with pytest.raises(ValueError, match="one class only"):
+        RandomFeatureClassifier().fit(read(FRAME.assign(y="x"), target="y"))
+
+
+def test_an_integer_memory_map_is_never_converted_as_a_whole(tmp_path, monkeypatch):
+    table = rng.integers(0, 100, (5000, 4))
+    np.save(tmp_path / "t.npy", table)
+    mapped = np.load(tmp_path / "t.npy", mmap_mode="r")
+    sizes = []
+    check = rows.check_block
+    monkeypatch.setattr(rows, "check_block", lambda b, dtypes: sizes.append(b.X.shape[0]) or check(b, dtypes))
+    with bochner.config_context(block_rows=500):
+        model = RandomFeatureRegressor(RandomFourier(20), alpha=1.0, random_state=0).fit(mapped, table[:, 0] * 1.0)
+    assert len(sizes) > 10
+    again = RandomFeatureRegressor(RandomFourier(20), alpha=1.0, random_state=0).fit(table, table[:, 0] * 1.0)
+    assert np.allclose(model.coef_, again.coef_)
