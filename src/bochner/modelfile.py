@@ -7,12 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 from . import storage
-from .models import RandomFeatureClassifier, RandomFeatureRegressor
+from .blocks import MemoryBlocks
+from .models import KernelRidgeClassifier, KernelRidgeRegressor, RandomFeatureClassifier, RandomFeatureRegressor
+from .models.dual import DualPosterior
+from .models.primal import PrimalPosterior
+from .models.problem import Fit, Problem
 from .models.saving import KIND, PARTS, VERSION
+from .solvers import DualProblem
 
+ESTIMATORS = (RandomFeatureClassifier, RandomFeatureRegressor, KernelRidgeClassifier, KernelRidgeRegressor)
+INNER = (Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks)
 MODELS = {cls.__name__: cls for cls in (RandomFeatureClassifier, RandomFeatureRegressor)}
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {}  # version -> how its tree becomes that of the next version
 OLDEST = 1
+
+# For skops, to read pipelines that contain bochner's estimators: skops.io.load(path, trusted=TRUSTED_TYPES).
+TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in (*PARTS, *ESTIMATORS, *INNER))
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -175,7 +175,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """features b + intercept, a block of rows at a time."""
         fit = self._refresh()
-        weights = float(self.basis_.scale_) * fit.solution.coefficients
+        # In one order, whatever the solver or the file gave: products of matrices have the same bits then.
+        weights = np.ascontiguousarray(float(self.basis_.scale_) * fit.solution.coefficients)
         n, blocks = self._rows_to_predict(X, 2 * len(weights))
         out = np.empty((n, weights.shape[1]))
         for rows, part in blocks:

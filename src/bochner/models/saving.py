@@ -102,6 +102,7 @@ class Saved:
             require_sums(moments, m, outputs)
             posterior = PrimalPosterior(moments, float(basis.scale_), solution.alpha, bool(model.fit_intercept))
         model.__dict__.update(fitted)
+        model._require_outputs(outputs)
         model.basis_, model.moments_, model._widest = basis, moments, widest
         model._solved = Fit(solution, state["intercept"], str(state["penalty"]), state["noise"], posterior)
         model._stale = widest is not None  # what belongs to the first columns alone is made again from the sums

@@ -104,6 +104,13 @@ class Labelled:
             )
         return index
 
+    def _require_outputs(self, outputs: int) -> None:
+        """Refuse a number of scores that the classes do not have."""
+        if not np.array_equal(sorted_labels(self.classes_)[0], self.classes_):
+            raise ValueError("the classes must be different, and in order")
+        if outputs != (1 if len(self.classes_) == 2 else len(self.classes_)):
+            raise ValueError(f"{len(self.classes_)} classes cannot have {outputs} scores")
+
     def _weigh(self, y: np.ndarray, weight: np.ndarray | None, summary: LabelCounts | None) -> np.ndarray | None:
         """Sample weights times those of the classes; `summary` is of all rows, or None if there may be more."""
         if self.class_weight is None:
@@ -146,6 +153,11 @@ class Numeric:
                 f"y has {y.shape[1:] or 'no'} further dimensions, and that of the first call {self._outputs or 'no'}."
             )
         return y.reshape(len(y), -1) - self._offset
+
+    def _require_outputs(self, outputs: int) -> None:
+        """Refuse a number of outputs that the targets did not have."""
+        if np.prod(self._outputs, dtype=int) != outputs or np.shape(self._offset) != (outputs,):
+            raise ValueError(f"{outputs} outputs are not what was learned")
 
     def _weigh(self, y: np.ndarray, weight: np.ndarray | None, summary: Any) -> np.ndarray | None:
         return weight

@@ -1,0 +1,246 @@
+"""Saved models: the same predictions, small files, old files for ever, and no harm from hostile ones."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import bochner
+from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, RandomRidge, storage
+from bochner.models.saving import KIND, PARTS, VERSION
+from cases import CASES
+
+rng = np.random.default_rng(2)
+X = rng.standard_normal((300, 5))
+Y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(300)
+LABELS = np.array(["a", "long name", "c"])[rng.integers(0, 3, 300)]
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def saved(model, path, **how):
+    model.save(path, **how)
+    return bochner.load(path)
+
+
+STORABLE = [name for name, basis in CASES.items() if not callable(getattr(basis, "activation", None))]
+
+
+@pytest.mark.parametrize("name", STORABLE)
+@pytest.mark.parametrize("precision", [None, "float32", "int8", "int14"])
+def test_loaded_models_predict_the_same_bits(tmp_path, name, precision):
+    if precision in ("int8", "int14") and "orthogonal" in name:
+        pytest.skip("no integer map")
+    basis = clone(CASES[name]).set_params(random_state=3, precision=precision)
+    model = RandomFeatureRegressor(basis, alpha=0.1).fit(X, Y)
+    loaded = saved(model, tmp_path / "m")
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.basis_.identity() == model.basis_.identity()
+    assert loaded.explain_fit().splitlines()[0] == model.explain_fit().splitlines()[0]
+
+
+@pytest.mark.parametrize("labels", [LABELS, LABELS == "a", np.arange(300) % 4, LABELS.astype(object)])
+def test_classifiers_keep_their_labels(tmp_path, labels):
+    model = RandomFeatureClassifier(RandomMaxout(30), random_state=0, class_weight="balanced").fit(X, labels)
+    loaded = saved(model, tmp_path / "m")
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.get_params()["class_weight"] == "balanced"
+
+
+def test_files_hold_seeds_not_weights(tmp_path):
+    wide = rng.standard_normal((50, 3000))
+    RandomFeatureRegressor(RandomFourier(500), random_state=0).fit(wide, Y[:50]).save(tmp_path / "m")
+    assert os.path.getsize(tmp_path / "m") < 500 * 8 + 4000  # W alone would be 6 MB
+
+
+def test_with_sums_a_model_goes_on(tmp_path):
+    model = RandomFeatureRegressor(RandomFourier(40, bandwidth=2.0), random_state=0, alpha=0.1).fit(X, Y)
+    loaded = saved(model, tmp_path / "m", sums=True)
+    assert np.array_equal(loaded.predict(X, return_std=True)[1], model.predict(X, return_std=True)[1])
+    for one in (model, loaded):
+        one.partial_fit(X[:50], Y[:50]).grow(20)
+    assert np.array_equal(loaded.coef_, model.coef_)
+    again = saved(loaded, tmp_path / "m", sums=True)
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert np.array_equal(again.grow(40).predict(X), model.grow(40).predict(X))
+    bare = saved(model, tmp_path / "m")
+    assert np.array_equal(bare.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match=r"not at hand .*save\(sums=True\)"):
+        bare.partial_fit(X, Y)
+    with pytest.raises(ValueError, match="return_std needs"):
+        bare.predict(X, return_std=True)
+
+
+def test_sums_of_a_dual_fit_can_be_saved(tmp_path):
+    model = RandomFeatureRegressor(RandomFourier(40), random_state=0, alpha=0.1, solver="dual").fit(X[:30], Y[:30])
+    loaded = saved(model, tmp_path / "m", sums=True)
+    assert np.allclose(loaded.predict(X, return_std=True)[1], model.predict(X, return_std=True)[1])
+
+
+def test_tables_keep_their_recipe(tmp_path):
+    frame = pd.DataFrame({"a": X[:, 0] * 9 + 4, "t": LABELS, "y": Y})
+    model = RandomFeatureRegressor(RandomFourier(40), random_state=0).fit(bochner.read(frame, target="y"))
+    loaded = saved(model, tmp_path / "m")
+    assert loaded.recipe_ == model.recipe_
+    assert loaded.feature_names_in_.tolist() == ["a", "t"]
+    assert np.array_equal(loaded.predict(frame), model.predict(frame))
+
+
+def test_what_cannot_be_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        RandomFeatureRegressor().save(tmp_path / "m")
+    model = RandomFeatureRegressor(RandomRidge(10, activation=np.tanh), random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="cannot be stored"):
+        model.save(tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
+def test_golden_files_load_for_ever(tmp_path):
+    """One file per version of the format, with what it must predict."""
+    files = sorted(GOLDEN.glob("*.bochner"))
+    assert files
+    for file in files:
+        known = json.loads(file.with_suffix(".json").read_text())
+        model = bochner.load(file)
+        assert np.allclose(model.decision_function(np.array(known["X"])), known["scores"], rtol=1e-12)
+        assert model.predict(np.array(known["X"])).tolist() == known["labels"]
+
+
+def test_old_versions_are_migrated(tmp_path, monkeypatch):
+    """A version in which the penalty had another name."""
+    from bochner import modelfile
+
+    model = RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=0.5).fit(X, Y)
+    tree = {"model": "RandomFeatureRegressor", "state": model._to_state(False)}
+    parameters = tree["state"]["parameters"]
+    parameters["ridge"] = parameters.pop("alpha")
+    storage.save(tmp_path / "m", KIND, VERSION, tree, PARTS)
+
+    def renamed(tree):
+        given = tree["state"]["parameters"]
+        given["alpha"] = given.pop("ridge")
+        return tree
+
+    monkeypatch.setattr(modelfile, "VERSION", VERSION + 1)
+    monkeypatch.setitem(modelfile.MIGRATIONS, VERSION, renamed)
+    assert bochner.load(tmp_path / "m").alpha == 0.5
+    monkeypatch.undo()
+    with pytest.raises(storage.BadFileError, match="ridge"):
+        bochner.load(tmp_path / "m")
+
+
+# ---- hostile files: a right checksum and a wrong content ----
+
+
+def tree_of():
+    model = RandomFeatureClassifier(RandomMaxout(12, precision="int8"), random_state=0).fit(X, LABELS)
+    return {"model": "RandomFeatureClassifier", "state": model._to_state(True)}
+
+
+def forge(path, change):
+    tree = tree_of()
+    change(tree["state"])
+    storage.save(path, KIND, VERSION, tree, PARTS)
+
+
+def set_basis(name, value):
+    return lambda state: setattr(state["basis"], name, value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_basis("n_components", 10**12),
+        set_basis("n_components", -1),
+        set_basis("n_components", "12"),
+        set_basis("pool_size", 0),
+        set_basis("precision", "int9"),
+        set_basis("scale_", float("nan")),
+        set_basis("scale_", "1.0"),
+        set_basis("n_features_in_", 0),
+        set_basis("multiplier_", -5),
+        set_basis("evil_", 1),
+        set_basis("transform_", 1),
+        lambda state: state.update(intercept=np.zeros(2)),
+        lambda state: state.update(intercept="x"),
+        lambda state: state.update(noise=np.full(3, np.inf)),
+        lambda state: state.update(basis=5),
+        lambda state: state.update(solution=state["basis"]),
+        lambda state: state.update(moments=state["basis"]),
+        lambda state: setattr(state["moments"], "gram", np.zeros((3, 3))),
+        lambda state: setattr(state["moments"], "rows", -3),
+        lambda state: state["parameters"].update(alpha=-1.0),
+        lambda state: state["parameters"].update(evil=1),
+        lambda state: state["parameters"].update(solver="evil"),
+        lambda state: state["fitted"].update(predict=1),
+        lambda state: state["fitted"].update(__class__=1),
+        lambda state: state["fitted"].update(n_features_in_="5"),
+        lambda state: state["fitted"].update(classes_=np.zeros(2)),
+        lambda state: state["fitted"].pop("classes_"),
+        lambda state: state.pop("basis"),
+        lambda state: state.update(parameters=[]),
+    ],
+)  # fmt: skip
+def test_hostile_content_is_refused(tmp_path, change):
+    forge(tmp_path / "m", change)
+    with pytest.raises(storage.BadFileError) as caught:
+        bochner.load(tmp_path / "m")
+    assert "\n" not in str(caught.value)
+
+
+def test_other_files_are_refused(tmp_path):
+    from bochner.blocks import Journal
+
+    Journal(tmp_path / "c", {}).close()
+    with pytest.raises(ValueError, match="is not a bochner model file"):
+        bochner.load(tmp_path / "c" / "job.checkpoint")
+    (tmp_path / "x").write_bytes(b"PK\x03\x04 a zip file or so")
+    with pytest.raises(ValueError, match="truncated, corrupted or not a bochner model file"):
+        bochner.load(tmp_path / "x")
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        bochner.load(tmp_path / "none")
+    tree = tree_of()
+    tree["model"] = "Basis"
+    storage.save(tmp_path / "m", KIND, VERSION, tree, PARTS)
+    with pytest.raises(storage.BadFileError, match="holds no valid model"):
+        bochner.load(tmp_path / "m")
+
+
+# ---- other people's formats ----
+
+
+def test_to_onnx_is_a_method(tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    frame = pd.DataFrame(X * [1, 10, 100, 1, 1] + 3.0, columns=list("abcde")).assign(y=Y)
+    model = RandomFeatureRegressor(RandomFourier(60), random_state=0).fit(bochner.read(frame, target="y"))
+    model.to_onnx(tmp_path / "m.onnx", dtype="float64")
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    rows = frame[list("abcde")].to_numpy()
+    (found,) = session.run(None, {"X": rows})
+    assert np.allclose(found, model.predict(rows), atol=1e-9)
+    text = RandomFeatureRegressor(RandomFourier(9)).fit(bochner.read(frame.assign(t="x"), target="y"))
+    with pytest.raises(ValueError, match="'t' holds text"):
+        text.to_onnx(tmp_path / "t.onnx")
+
+
+@pytest.mark.parametrize("kind", ["regressor", "classifier"])
+def test_skops_carries_pipelines(tmp_path, kind):
+    skops = pytest.importorskip("skops.io")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    basis = RandomMaxout(30, precision="int8") if kind == "classifier" else RandomFourier(30)
+    model = RandomFeatureClassifier(basis) if kind == "classifier" else RandomFeatureRegressor(basis)
+    pipeline = make_pipeline(StandardScaler(), model.set_params(random_state=0))
+    pipeline.fit(X, LABELS if kind == "classifier" else Y)
+    data = skops.dumps(pipeline)
+    needed = skops.get_untrusted_types(data=data)
+    assert set(needed) <= set(bochner.modelfile.TRUSTED_TYPES)
+    loaded = skops.loads(data, trusted=bochner.modelfile.TRUSTED_TYPES)
+    assert np.array_equal(loaded.predict(X), pipeline.predict(X))
