@@ -77,6 +77,15 @@ def test_with_sums_a_model_goes_on(tmp_path):
         bare.predict(X, return_std=True)
 
 
+def test_models_of_partial_fits_are_saved(tmp_path):
+    model = RandomFeatureRegressor(RandomFourier(40), random_state=0).partial_fit(X[:200], Y[:200])
+    model.partial_fit(X[200:], Y[200:])
+    for sums in (False, True):
+        loaded = saved(model, tmp_path / "m", sums=sums)
+        assert np.array_equal(loaded.predict(X), model.predict(X))
+        assert "300 rows" in loaded.explain_fit()
+
+
 def test_sums_of_a_dual_fit_can_be_saved(tmp_path):
     model = RandomFeatureRegressor(RandomFourier(40), random_state=0, alpha=0.1, solver="dual").fit(X[:30], Y[:30])
     loaded = saved(model, tmp_path / "m", sums=True)

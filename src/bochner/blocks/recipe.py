@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+MOST_COLUMNS = 1 << 20  # for hashed text
 ADVICE = "give missing='mean' to impute, or drop the column"
 
 
@@ -46,6 +47,24 @@ class Recipe:
     missing: str
     standardize: bool
     dtype: str
+
+    def __post_init__(self) -> None:
+        count = len(self.names) - len(self.texts)
+        arrays = (self.means, self.deviations)
+        sound = (
+            all(isinstance(name, str) for name in (*self.names, *self.texts))
+            and set(self.texts) <= set(self.names)
+            and all(a.shape == (count,) and a.dtype == np.float64 and np.isfinite(a).all() for a in arrays)
+            and bool((self.deviations > 0).all())
+            and len(self.categories) == len(self.texts)
+            and all(a.dtype == object and a.ndim == 1 for a in self.categories)
+            and type(self.hash_columns) is int
+            and 0 < self.hash_columns <= MOST_COLUMNS
+            and self.missing in ("refuse", "mean")
+            and self.dtype in ("float64", "float32", "uint8", "int8")
+        )
+        if not sound:
+            raise ValueError("this is no recipe")
 
     @property
     def numbers(self) -> list[str]:

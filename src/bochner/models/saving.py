@@ -69,6 +69,8 @@ class Saved:
         if not isinstance(parameters["random_state"], int | None):
             parameters["random_state"] = None  # a generator has moved on; the seed is in the basis
         fitted = {name: value for name, value in vars(self).items() if name in FITTED}
+        if self.moments_ is not None:
+            fitted["_rows"] = int(self.moments_.rows)
         return {
             "parameters": parameters,
             "basis_given": self.basis is not None,  # type: ignore[attr-defined]
@@ -82,27 +84,23 @@ class Saved:
 
     @classmethod
     def _from_state(cls: Any, state: dict[str, Any]) -> Any:
+        """A model from plain values; whatever does not fit together is refused."""
         basis, solution, moments, widest = (state[name] for name in ("basis", "solution", "moments", "widest"))
         require_kind(basis, Basis)
-        require_kind(solution, Solution)
-        given = state["parameters"]
-        model = cls(**{**given, "basis": type(basis)(**basis.get_params()) if state["basis_given"] else None})
-        model._check_parameters()
-        fitted = dict(state["fitted"])
-        for name, value in fitted.items():
-            require_kind(value, FITTED[name])
+        require_solution(solution, int(basis.n_components))
         outputs = solution.coefficients.shape[1]
-        require_shape(solution.coefficients, (basis.n_components, outputs))
+        given = type(basis)(**basis.get_params(deep=False)) if state["basis_given"] else None
+        model = cls(**{**state["parameters"], "basis": given})
+        model._check_parameters()
+        require_fitted(state["fitted"], basis)
+        model.__dict__.update(state["fitted"])
+        model._require_outputs(outputs)
         for name in ("intercept", "noise"):
             require_shape(state[name], (outputs,))
         posterior = None
         if moments is not None:
-            require_kind(moments, Moments)
-            m = (widest or basis).n_components
-            require_sums(moments, m, outputs)
+            require_sums(moments, int((widest or basis).n_components), outputs)
             posterior = PrimalPosterior(moments, float(basis.scale_), solution.alpha, bool(model.fit_intercept))
-        model.__dict__.update(fitted)
-        model._require_outputs(outputs)
         model.basis_, model.moments_, model._widest = basis, moments, widest
         model._solved = Fit(solution, state["intercept"], str(state["penalty"]), state["noise"], posterior)
         model._stale = widest is not None  # what belongs to the first columns alone is made again from the sums
@@ -113,11 +111,32 @@ FITTED: dict[str, Any] = {
     "n_features_in_": int, "feature_names_in_": np.ndarray, "classes_": np.ndarray, "recipe_": Recipe,
     "precision_reason_": str, "_outputs": tuple, "_offset": (np.ndarray, float), "_rows": int,
 }  # fmt: skip
+ALWAYS = {"n_features_in_", "precision_reason_", "_outputs", "_rows"}
 
 
 def require_kind(value: Any, kind: Any) -> None:
     if not isinstance(value, kind):
         raise ValueError(f"a value of type {type(value).__name__} is not what belongs there")
+
+
+def require_fitted(fitted: dict[str, Any], basis: Basis) -> None:
+    for name, value in fitted.items():
+        require_kind(value, FITTED[name])
+    if not set(fitted) >= ALWAYS:
+        raise ValueError(f"{', '.join(ALWAYS - set(fitted))} is missing")
+    recipe, columns = fitted.get("recipe_"), fitted["n_features_in_"]
+    made, given = (columns, columns) if recipe is None else (recipe.n_columns, len(recipe.names))
+    if (basis.n_features_in_, columns) != (made, given):
+        raise ValueError("the model and its basis have different columns")
+
+
+def require_solution(solution: Any, features: int) -> None:
+    require_kind(solution, Solution)
+    for kind, names in ((str, ("method", "status", "reason")), (float, ("alpha", "residual"))):
+        for name in names:
+            require_kind(getattr(solution, name), kind)
+    require_kind(solution.coefficients, np.ndarray)
+    require_shape(solution.coefficients, (features, *solution.coefficients.shape[1:2]))
 
 
 def require_shape(array: Any, shape: tuple[int, ...]) -> None:
@@ -127,6 +146,7 @@ def require_shape(array: Any, shape: tuple[int, ...]) -> None:
 
 
 def require_sums(moments: Moments, features: int, outputs: int) -> None:
+    require_kind(moments, Moments)
     require_integer("rows", moments.rows)
     shapes = {
         "sum_z": (features,), "sum_y": (outputs,), "gram": (features, features), "cross": (features, outputs),

@@ -27,14 +27,14 @@ class ArrowTable(Table):
     def __init__(
         self, source: Any, choice: Choice, format: str = "memory", header: bool = True, delimiter: str = ","
     ) -> None:
-        self.source, self.target, self.weight = source, choice.target, choice.weight
+        self.source, self.target, self.weight, self.format = source, choice.target, choice.weight, format
         self.where = f"{source[0]!r}" if isinstance(source, list) else "the table"
         with clear_errors(self.where):
             self.dataset = open_dataset(source, format, header, delimiter)
-            schema = self.dataset.schema
+            schema, present = self.dataset.schema, self.dataset.schema.names
             self.pieces = [piece for part in self.dataset.get_fragments() for piece in row_groups(part)]
-        self.names = pick_columns(schema.names, choice, self.where)
-        self.types = {name: schema.field(name).type for name in schema.names}
+        self.names = pick_columns(present, choice, self.where)
+        self.types = {name: schema.field(name).type for name in present}
         self.texts = [name for name in self.names if is_text(self.types[name])]
         for name in self.numbers:
             if not is_number(self.types[name]):
@@ -64,6 +64,8 @@ class ArrowTable(Table):
                 self.dataset.schema, columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1
             )
             for batch in batches:
+                if self.format == "ipc":  # such files are used as they lie on the disk, whatever they hold
+                    batch.validate(full=True)
                 if start >= batch.num_rows:
                     start -= batch.num_rows
                     continue

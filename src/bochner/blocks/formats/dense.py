@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...storage import first_line
 from ..paths import matching
 from ..recipe import Chunk
 from .base import Choice, Table, pick_columns
@@ -45,7 +46,10 @@ class DenseTable(Table):
         array, columns = self.arrays[piece], [int(name) for name in self.names]
         everything = columns == list(range(array.shape[1]))
         for first in range(start, array.shape[0], rows):
-            block = np.array(array[first : first + rows])
+            try:
+                block = np.array(array[first : first + rows])
+            except Exception as error:  # so can a damaged dataset of HDF5
+                raise ValueError(f"{self.files[piece]!r} cannot be read: {first_line(error)}") from None
             target = None if self.target is None else block[:, int(self.target)]
             if self.targets is not None:
                 target = np.array(self.targets[piece][first : first + rows])
@@ -86,8 +90,8 @@ def matching_targets(files: list[str], arrays: list[Any], names: list[str]) -> l
 def map_npy(file: str) -> Any:
     try:
         return np.load(file, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise ValueError(f"{file!r} cannot be read as .npy: {str(error).splitlines()[0][:200]}") from None
+    except Exception as error:  # a damaged header can raise anything
+        raise ValueError(f"{file!r} cannot be read as .npy: {first_line(error)}") from None
 
 
 def open_hdf5(files: list[str], choice: Choice, rows: str | None) -> DenseTable:
@@ -99,10 +103,9 @@ def open_hdf5(files: list[str], choice: Choice, rows: str | None) -> DenseTable:
     arrays, targets = [], []
     for file in files:
         try:
-            handle = h5py.File(file, "r")
-        except OSError as error:
-            raise ValueError(f"{file!r} cannot be read as HDF5: {str(error).splitlines()[0][:200]}") from None
-        found = datasets(handle, h5py.Dataset)
+            found = datasets(h5py.File(file, "r"), h5py.Dataset)
+        except Exception as error:
+            raise ValueError(f"{file!r} cannot be read as HDF5: {first_line(error)}") from None
         name = rows or only_matrix(found, file)
         if name not in found:
             raise ValueError(f"{file!r} has no dataset {name!r}; it has {', '.join(map(repr, found))}.")

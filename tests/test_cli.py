@@ -1,0 +1,268 @@
+"""The command line as a new user would try it: it works, and what goes wrong ends with one helpful sentence."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bochner
+from bochner.cli import main
+
+rng = np.random.default_rng(3)
+N = 800
+FRAME = pd.DataFrame(rng.standard_normal((N, 3)), columns=["a", "b", "c"])
+FRAME["city"] = rng.choice(["Rome", "Oslo"], N)
+FRAME["y"] = np.sin(FRAME.a) + (FRAME.city == "Rome")
+FRAME["label"] = np.where(FRAME.y > 0.5, "high", "low")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FRAME.drop(columns="label").to_parquet("train.parquet")
+    FRAME.drop(columns="y").to_csv("labelled.csv", index=False)
+    FRAME.drop(columns=["y", "label"]).to_csv("new.csv", index=False)
+    return tmp_path
+
+
+def run(capsys, *words):
+    """(exit code, standard output, error output) of a command."""
+    try:
+        main([str(word) for word in words])
+        code = 0
+    except SystemExit as stop:
+        code = stop.code or 0
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def succeed(capsys, *words):
+    code, out, err = run(capsys, *words)
+    assert code == 0, err
+    return out
+
+
+def test_fit_info_predict(capsys):
+    out = succeed(capsys, "fit", "train.parquet", "--target", "y", "--basis", "maxout", "--components", 200,
+                  "--out", "m.bochner")  # fmt: skip
+    assert "RandomMaxout" in out
+    assert "alpha = " in out
+    out = succeed(capsys, "info", "m.bochner")
+    assert "a, b, c, city" in out
+    succeed(capsys, "predict", "m.bochner", "new.csv", "--out", "p.csv")
+    model = bochner.load("m.bochner")
+    assert np.allclose(pd.read_csv("p.csv").prediction, model.predict(FRAME), atol=1e-12)
+    out = succeed(capsys, "predict", "m.bochner", "train.parquet", "--target", "y", "--out", "p.parquet", "--json")
+    assert json.loads(out)["r2"] == pytest.approx(model.score(FRAME, FRAME.y))
+    assert len(os.listdir()) == 6
+
+
+def test_classification(capsys):
+    out = succeed(capsys, "fit", "labelled.csv", "--target", "label", "--components", 100, "--precision", "int8",
+                  "--out", "m.bochner", "--json")  # fmt: skip
+    assert json.loads(out)["classes"] == ["high", "low"]
+    out = succeed(capsys, "predict", "m.bochner", "labelled.csv", "--target", "label", "--scores", "--out", "p.parquet",
+                  "--json")  # fmt: skip
+    table = pd.read_parquet("p.parquet")
+    assert list(table) == ["prediction", "score high", "score low"]
+    assert json.loads(out)["error"] == np.mean(table.prediction != FRAME.label)
+    assert json.loads(out)["error"] < 0.1
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.parquet", "p.arrow", "p.npy"])
+def test_predictions_in_every_format(capsys, name):
+    succeed(capsys, "fit", "train.parquet", "--target", "y", "--components", 50, "--sums", "--out", "m.bochner")
+    with bochner.config_context(block_rows=100):
+        succeed(capsys, "predict", "m.bochner", "new.csv", "--std", "--out", name)
+    if name == "p.npy":
+        found = np.load(name)
+    else:
+        reader = {"p.csv": pd.read_csv, "p.parquet": pd.read_parquet, "p.arrow": pd.read_feather}[name]
+        found = reader(name).to_numpy()
+    mean, deviation = bochner.load("m.bochner").predict(FRAME, return_std=True)
+    assert np.allclose(found, np.column_stack([mean, deviation]), atol=1e-12)
+
+
+def test_matrices_and_svmlight(capsys):
+    from sklearn.datasets import dump_svmlight_file
+
+    np.save("t.npy", FRAME[["a", "b", "c", "y"]].to_numpy())
+    succeed(capsys, "fit", "t.npy", "--target", "-1", "--components", 50, "--out", "m.bochner")
+    np.save("x.npy", FRAME[["a", "b", "c"]].to_numpy())
+    succeed(capsys, "predict", "m.bochner", "x.npy", "--out", "p.npy")
+    assert np.corrcoef(np.load("p.npy"), FRAME.y)[0, 1] > 0.6
+    dump_svmlight_file(FRAME[["a", "b", "c"]].to_numpy(), FRAME.label == "high", "t.svm")
+    succeed(capsys, "fit", "t.svm", "--components", 50, "--out", "s.bochner")
+    out = succeed(capsys, "predict", "s.bochner", "t.svm", "--out", "p.csv", "--json")
+    assert json.loads(out)["error"] < 0.4
+
+
+def test_models_of_frames_and_arrays_fitted_in_python(capsys):
+    X = FRAME[["a", "b", "c"]]
+    model = bochner.RandomFeatureRegressor(bochner.RandomFourier(30), random_state=0).fit(X, FRAME.y)
+    model.save("frame.bochner")
+    succeed(capsys, "predict", "frame.bochner", "new.csv", "--out", "p.csv")
+    assert np.allclose(pd.read_csv("p.csv").prediction, model.predict(X))
+    np.save("x.npy", X.to_numpy())
+    model.fit(X.to_numpy(), FRAME.y).save("array.bochner")
+    succeed(capsys, "predict", "array.bochner", "x.npy", "--out", "p.npy")
+    assert np.allclose(np.load("p.npy"), model.predict(X.to_numpy()))
+
+
+def test_tune_finds_a_good_setting_and_says_how_to_use_it(capsys):
+    out = json.loads(succeed(capsys, "tune", "train.parquet", "--target", "y", "--components", 100, "--json",
+                             "--out", "best.bochner"))  # fmt: skip
+    errors = [trial["error"] for trial in out["trials"]]
+    assert errors[0] == min(errors)
+    assert errors[0] < 0.2
+    assert bochner.load("best.bochner").score(FRAME, FRAME.y) > 0.8
+    shown = succeed(capsys, "tune", "train.parquet", "--target", "y", "--basis", "maxout", "--components", 60)
+    command = shown.split("to fit the best: bochner ")[1].split()
+    succeed(capsys, *command)
+    assert Path("m.bochner").exists()
+
+
+def test_a_checkpoint_is_used_and_removed(capsys):
+    succeed(
+        capsys, "fit", "train.parquet", "--target", "y", "--components", 50, "--checkpoint", "c", "--out", "m.bochner"
+    )
+    assert not Path("c").exists()
+
+
+def test_info_without_a_file_says_which_instructions_are_used(capsys):
+    out = json.loads(succeed(capsys, "info", "--json"))
+    assert out["version"] == bochner.__version__
+    assert out["instruction_set"] in ("avx512", "avx2", "baseline", "none")
+
+
+def test_data_sets(capsys, tmp_path, monkeypatch):
+    import hashlib
+
+    monkeypatch.setenv("BOCHNER_DATA", str(tmp_path / "sets"))
+    code, _, err = run(capsys, "data", "list")
+    assert code == 1
+    assert "MANIFEST.json" in err
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets" / "x.bin").write_bytes(b"data")
+    entry = {"sha256": hashlib.sha256(b"data").hexdigest(), "bytes": 4}
+    manifest = {"datasets": [{"name": "tiny", "files": {"x.bin": entry}, "task": "none", "n_samples": 4}]}
+    (tmp_path / "sets" / "MANIFEST.json").write_text(json.dumps(manifest))
+    assert "tiny" in succeed(capsys, "data", "list")
+    assert "as the manifest says" in succeed(capsys, "data", "check")
+    (tmp_path / "sets" / "x.bin").write_bytes(b"dada")
+    code, out, err = run(capsys, "data", "check", "--json")
+    assert code == 1
+    assert json.loads(out)[0]["broken"] == ["x.bin"]
+    assert "missing or different" in err
+
+
+# ---- what goes wrong ----
+
+FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "Usage"),
+        (["fit"], "requires an argument"),
+        (["fit", "train.parquet"], "--out"),
+        (["predict"], "requires an argument"),
+        (["tune"], "requires an argument"),
+        (["fitt"], "Unknown command"),
+        (["fit", "none.parquet", "--target", "y", "--out", "m"], "there is no file 'none.parquet'"),
+        (["fit", "*.xyz", "--target", "y", "--out", "m"], "no file matches '*.xyz'"),
+        (["fit", "train.parquet", "--target", "z", "--out", "m"], "has no column 'z'; it has 'a', 'b'"),
+        (["fit", "train.parquet", "--out", "m"], "Give --target"),
+        (["fit", "empty.csv", "--target", "y", "--out", "m"], "'empty.csv' is empty"),
+        (["fit", "train.parquet", "--target", "y", "--out", "no/m"], "there is no folder 'no'"),
+        (["fit", "train.parquet", "--target", "y", "--out", "."], "is a folder"),
+        ([*FIT, "--basis", "maxot"], "did you mean 'maxout'"),
+        ([*FIT, "--components", "many"], "many"),
+        ([*FIT, "--components", "0"], "n_components must be an integer of at least 1"),
+        ([*FIT, "--alpha", "x"], "alpha must be a number, 'auto' or 'loo'"),
+        ([*FIT, "--alpha", "-1"], "alpha must be a positive"),
+        ([*FIT, "--solver", "cheat"], "solver='cheat' is not known"),
+        ([*FIT, "--memory", "lots"], "memory must be a size"),
+        ([*FIT, "--pool-size", "3"], "the basis 'fourier' has no pool size"),
+        ([*FIT, "--task", "guess"], "guess"),
+        (["fit", "train.parquet", "--target", "y", "--task", "classification", "--out", "m"], "which are no labels"),
+        (["fit", "train.parquet", "--target", "city", "--task", "regression", "--out", "m"], "y must hold numbers"),
+        (["predict", "none.bochner", "new.csv", "--out", "p.csv"], "there is no file 'none.bochner'"),
+        (["predict", "train.parquet", "new.csv", "--out", "p.csv"], "not a bochner model file"),
+        (["predict", "ok.bochner", "none.csv", "--out", "p.csv"], "there is no file 'none.csv'"),
+        (["predict", "ok.bochner", "other.csv", "--out", "p.csv"], "has no column 'a'"),
+        (["predict", "ok.bochner", "new.csv", "--out", "p.xls"], "can be written to .csv"),
+        (["predict", "ok.bochner", "new.csv", "--out", "no/p.csv"], "cannot write 'no/p.csv'"),
+        (["predict", "ok.bochner", "new.csv", "--scores", "--out", "p.csv"], "--scores is for classification"),
+        (["predict", "ok.bochner", "new.csv", "--std", "--out", "p.csv"], "return_std needs"),
+        (["predict", "ok.bochner", "text.csv", "--out", "p.csv"], "column 'a' holds text here, and numbers in the fit"),
+        (["predict", "ok.bochner", "holes.csv", "--out", "p.csv"], "column 'b' has a missing value"),
+        (["info", "none"], "there is no file 'none'"),
+        (["info", "empty.csv"], "not a bochner model file"),
+        (["info", "job.checkpoint"], "is not a bochner model file"),
+        (["demo", "--components", "1"], "components must be an integer of at least 4"),
+        (["tune", "train.parquet", "--target", "y", "--basis", "maxout", "--bandwidths", "1"], "has no bandwidth"),
+        (["tune", "train.parquet", "--target", "y", "--components", "100000"], "try fewer features"),
+    ],
+)  # fmt: skip
+def test_mistakes_end_with_a_sentence_and_a_nonzero_exit(capsys, words, message):
+    Path("empty.csv").write_bytes(b"")
+    FRAME[["b", "c"]].to_csv("other.csv", index=False)
+    FRAME.assign(a="x").to_csv("text.csv", index=False)
+    FRAME.assign(b=[np.nan] + [0.0] * (N - 1)).to_csv("holes.csv", index=False)
+    bochner.storage.save("job.checkpoint", "bochner checkpoint", 1, {})
+    model = bochner.RandomFeatureRegressor(bochner.RandomFourier(10), random_state=0)
+    model.fit(bochner.read("train.parquet", target="y")).save("ok.bochner")
+    before = sorted(os.listdir())
+    code, out, err = run(capsys, *words)
+    assert code not in (0, None)
+    said = " ".join((out + err).replace("│", " ").split())
+    assert message in said
+    assert "Traceback" not in said
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(capsys, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    code, _, err = run(capsys, *FIT[:-1], "locked/m.bochner")
+    assert code == 1
+    assert "cannot be written to" in err
+
+
+def test_every_command_explains_itself(capsys):
+    for command in (["fit"], ["predict"], ["tune"], ["info"], ["demo"], ["data"], ["data", "list"], ["data", "check"]):
+        out = succeed(capsys, *command, "--help")
+        assert "Usage" in out
+        assert len(out.splitlines()) > 5
+    for option in ("--target", "--basis", "--checkpoint", "--memory", "--missing", "--json"):
+        assert option in succeed(capsys, "fit", "--help")
+
+
+def test_interrupting_leaves_no_half_written_file(tmp_path):
+    """Ctrl-C during a long prediction and during a long fit."""
+    big = pd.concat([FRAME] * 400, ignore_index=True).drop(columns="label")
+    big.to_parquet("big.parquet")
+    model = bochner.RandomFeatureRegressor(bochner.RandomFourier(3000), random_state=0, alpha=1.0)
+    model.fit(bochner.read("train.parquet", target="y")).save("m.bochner")
+    program = [sys.executable, "-c", "from bochner.cli import main; main()"]
+    for words in (
+        ["predict", "m.bochner", "big.parquet", "--out", "p.csv"],
+        ["fit", "big.parquet", "--target", "y", "--components", "3000", "--out", "n.bochner"],
+    ):
+        process = subprocess.Popen([*program, *words], stderr=subprocess.PIPE, text=True)
+        time.sleep(4.0)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        assert "interrupted" in err
+        assert "Traceback" not in err
+    assert sorted(os.listdir()) == ["big.parquet", "labelled.csv", "m.bochner", "new.csv", "train.parquet"]
