@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 NATIVE := $(wildcard src/bochner/ops/native/*)
 
-.PHONY: help demo test lint test-slow test-reference test-torch docs clean
+.PHONY: help demo test lint test-slow test-reference test-torch fuzz docs clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -38,6 +38,9 @@ test-slow: $(INSTALLED)   ## the checks that take minutes
 test-torch: $(INSTALLED)   ## with torch, which is heavy and optional
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/pytest -m torch
+
+fuzz: $(INSTALLED)   ## damaged and hostile files: CASES=100000
+	$(BIN)/python tests/fuzz.py $(or $(CASES),100000)
 
 docs: $(INSTALLED)   ## redraw the README's picture
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"

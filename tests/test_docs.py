@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas
 import pytest
 
 import bochner
@@ -37,6 +38,15 @@ def test_readme_code_runs():
     assert blocks
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
+
+
+def test_code_of_the_files_page_runs(tmp_path, monkeypatch):
+    frame = pandas.DataFrame({"a": range(100), "t": ["x", "y"] * 50, "y": range(100)})
+    frame.to_parquet(tmp_path / "part-0.parquet")
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "files.md").read_text(), flags=re.DOTALL)
+    exec(compile(block, "files.md", "exec"), {})
+    assert bochner.load("m.bochner").predict(frame).shape == (100,)
 
 
 def test_demo_prints_a_table_and_json():
