@@ -8,6 +8,7 @@ machine and worker draws the same ones, and a saved model stores the seed instea
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -37,6 +38,9 @@ def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:
         for k in range(4):
             out[start : start + CHUNK, k] = words[k]
     return out
+
+
+generate: Callable[[np.ndarray, tuple[int, int]], np.ndarray] = philox  # or a faster one of the same bits
 
 
 def uniform_from_bits(bits: np.ndarray) -> np.ndarray:
@@ -69,7 +73,7 @@ class Stream:
         counter = np.empty((len(features), 4), dtype=np.uint32)
         counter[:, 0], counter[:, 1] = block, turn
         counter[:, 2], counter[:, 3] = features & 0xFFFFFFFF, features >> 32
-        return philox(counter, self.key)
+        return generate(counter, self.key)
 
     def bits(self, start: int, stop: int, width: int = 1) -> np.ndarray:
         """uint32 words, shape (stop - start, width)."""

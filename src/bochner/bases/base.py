@@ -17,6 +17,7 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .. import ops
 from ..arrays import like, to_numpy
 from ..kernels import Kernel
 from ..streams import sample_rows
@@ -28,6 +29,7 @@ from .settle import SAMPLE, different_rows, draw_seed, largest_size, require_lik
 PRECISIONS = ("float32", "float64", "int8", "int14")
 LIMITS = {"int8": 127, "int14": 8191}  # the largest feature of each integer precision
 INCIDENTAL = ("feature_names_in_", "clipped_fraction_")  # fitted names that do not determine the features
+MANY_ROWS = 1 << 14
 TILE = 1 << 22  # numbers in a tile of weights, or of projections
 
 
@@ -268,6 +270,8 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         _, drawn, projections = self._units()
         per_tile = max(1, min(TILE // max(drawn, 1), 8192 // max(projections, 1)))
         rows = max(16, TILE // (min(per_tile, last - first) * projections))
+        if self._is_integer and ops.has_fast("project_waves"):  # tiles are made inside, and weights packed once for all
+            rows = max(rows, MANY_ROWS)
         for start in range(first, last, per_tile):
             for row in range(0, n, rows):
                 yield (start, min(start + per_tile, last)), slice(row, min(row + rows, n))

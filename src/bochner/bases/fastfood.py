@@ -14,7 +14,7 @@ from .. import ops
 from ..kernels import BallMatern, Gaussian, Radial
 from .base import Bounds
 from .frequencies import TURN, FrequencyBasis, turns_to_words
-from .hadamard import Expansion, draw_expansions, integer_shift, padded_size
+from .hadamard import draw_expansions, integer_shift, padded_size
 
 
 class Fastfood(FrequencyBasis):
@@ -94,9 +94,9 @@ class Fastfood(FrequencyBasis):
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         *expansion, calibration, words, kept = weights
-        return self._waves(ops.fastfood(X, *expansion, calibration)[:, : int(kept)], words)
+        return ops.fastfood_waves(X, *expansion, calibration, int(kept), *self._phases(words, X.dtype))
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         *expansion, multipliers, words, kept = weights
-        projections = ops.fastfood_integer(X, *Expansion(*expansion), self.shift_)
-        return self._waves_integer(ops.phase(projections, multipliers.ravel())[:, : int(kept)], words)
+        table = self._cosine_table()
+        return ops.fastfood_waves_integer(X, *expansion, self.shift_, multipliers.ravel(), int(kept), words, table)

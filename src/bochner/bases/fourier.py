@@ -122,13 +122,13 @@ class RandomFourier(FrequencyBasis):
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         directions, words = weights
-        return self._waves(np.asarray(X @ directions.T), words)
+        return ops.waves(np.asarray(X @ directions.T), *self._phases(words, X.dtype))
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         *directions, words = weights
         if len(directions) == 1:
-            return self._waves_integer(ops.project_phase(X, directions[0]), words)
-        return self._waves_integer(ops.phase(ops.project(X, directions[0]), directions[1]), words)
+            return ops.waves_integer(ops.project_phase(X, directions[0]), words, self._cosine_table())
+        return ops.project_waves(X, *directions, words, self._cosine_table())
 
     # ---- frequencies for bandwidth 1 ----
 

@@ -99,12 +99,12 @@ class FrequencyBasis(Basis):
         """The phases b of frequencies start..stop-1, in units of 2^-32 turns."""
         return Stream(self.seed_, "phase").bits(start, stop)[:, 0]
 
-    def _waves(self, projections: np.ndarray, words: np.ndarray) -> np.ndarray:
-        phases = (words * (TURN * 2.0**-32)).astype(projections.dtype)
-        return ops.waves(projections, phases, projections.dtype.type(np.sqrt(2.0 / self._m)))
+    def _phases(self, words: np.ndarray, dtype: Any) -> tuple[np.ndarray, Any]:
+        """The phases of cosines that stand alone, and the height of all waves, as floats."""
+        return (words * (TURN * 2.0**-32)).astype(dtype), np.dtype(dtype).type(np.sqrt(2.0 / self._m))
 
-    def _waves_integer(self, phases: np.ndarray, words: np.ndarray) -> np.ndarray:
-        return ops.waves_integer(phases, words, ops.cosine_table(TABLE_BITS[str(self.precision)], self._limit))
+    def _cosine_table(self) -> np.ndarray:
+        return ops.cosine_table(TABLE_BITS[str(self.precision)], self._limit)
 
 
 def turns_to_words(turns: np.ndarray) -> np.ndarray:

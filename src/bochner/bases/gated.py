@@ -118,9 +118,9 @@ class GatedLinear(Basis):
         """The winner of each unit and the number it lets through."""
         gates, values = weights
         if self._is_integer:
-            winners = ops.winners(ops.project(X, gates), self._q)
-            through = ops.rescale(ops.project(X, values), self.multiplier_, self.rescale_shift_, self._limit)
-            return winners, through
+            none = np.zeros(len(X), dtype=np.int32)  # a projection alone is a pool of one without a centre
+            through = ops.project_maxout(X, values, 1, none, self.multiplier_, self.rescale_shift_, self._limit)
+            return ops.project_winners(X, gates, self._q), through
         through = np.asarray(X @ values.T)
         through *= through.dtype.type(1.0 / np.sqrt(self._unit_count))
         return ops.winners(np.asarray(X @ gates.T), self._q), through

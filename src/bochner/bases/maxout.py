@@ -162,20 +162,25 @@ class RandomMaxout(Basis):
         return h
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
+        centre, scale = self._integer_centre(X), (self.multiplier_, self.rescale_shift_, self._limit)
+        if not self.structured and self.shared_projections is None:
+            return ops.project_maxout(X, weights[0], self._q, centre, *scale)
         if self.structured:
             *expansion, multipliers, kept = weights
             raw = ops.fastfood_integer(X, *Expansion(*expansion), self.shift_)
             h = self._pool_blocks(ops.calibrate(raw, multipliers.ravel(), CALIBRATION_SHIFT))[:, : int(kept)]
         else:
             h = self._pool(ops.project(X, weights[0]), weights)
-        if self.center:
-            # The square root and product are correctly rounded, so the centre is the same integer everywhere.
-            norms = np.sqrt(np.sum(X.astype(np.int64) ** 2, axis=1).astype(np.float64))
-            # So many digits of mu_q that its own last bits, which come from libm, do not matter.
-            mean = round_digits(maximum_mean(self._q), 12) if self._q > 1 else 0.0
-            centre = np.rint(norms * (int8_normal_deviation() * mean)).astype(np.int32)
-            h = h - centre[:, None]
-        return ops.rescale(h, self.multiplier_, self.rescale_shift_, self._limit)
+        return ops.rescale(h - centre[:, None], *scale)
+
+    def _integer_centre(self, X: np.ndarray) -> np.ndarray:
+        """mu_q |x| of each row in units of projections, or zeros if the maxima are not centred."""
+        if not self.center or self._q == 1:
+            return np.zeros(len(X), dtype=np.int32)
+        # The square root and product are correctly rounded, so the centre is the same integer everywhere.
+        norms = np.sqrt(np.einsum("nd,nd->n", X, X, dtype=np.int64).astype(np.float64))
+        # So many digits of mu_q that its own last bits, which come from libm, do not matter.
+        return np.rint(norms * (int8_normal_deviation() * round_digits(maximum_mean(self._q), 12))).astype(np.int32)
 
     def _pool(self, projections: np.ndarray, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         if self.shared_projections is None:

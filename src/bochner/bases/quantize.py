@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from .. import ops
 from ..streams import int8_normal_deviation
 
 BULK = 0.999  # this quantile of |x - center| ...
@@ -35,8 +36,7 @@ class Quantizer:
         dtype = np.uint8 if self.low == 0 else np.int8
         if X.dtype == dtype and self.step == 1.0 and self.low in (0, np.iinfo(dtype).min) and not self.center.any():
             return X
-        codes = np.rint((X.astype(np.float64) - self.center) / self.step)
-        return np.clip(codes, self.low, self.high).astype(dtype)
+        return ops.quantize(X, np.asarray(self.center, dtype=np.float64), float(self.step), self.low, self.high)
 
     def clipped_fraction(self, X: Any) -> float:
         """The share of numbers outside the range; of a CSR matrix, zeros are inside."""

@@ -125,7 +125,7 @@ class RandomRidge(Basis):
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         directions, offsets, table = weights
-        return ops.lookup(ops.project(X, directions), self.multiplier_, self.table_shift_, offsets, table)
+        return ops.project_lookup(X, directions, self.multiplier_, self.table_shift_, offsets, table)
 
     def _activation_table(self) -> np.ndarray:
         """The activation at the middles of the table's cells, as floats."""

@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .. import streams
 from . import native, reference
 
 ORDER = ("native", "reference")
 NAMES = (
-    "fwht", "fastfood", "maxout", "winners", "stumps", "waves", "bins",
-    "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "calibrate", "rescale", "lookup",
-    "gram", "cross",
+    "fwht", "fastfood", "maxout", "winners", "stumps", "waves", "bins", "fastfood_waves",
+    "quantize", "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "calibrate", "rescale",
+    "lookup",
+    "project_waves", "project_maxout", "project_winners", "project_lookup", "fastfood_waves_integer",
+    "gram", "cross", "philox",
 )  # fmt: skip
 TABLE: dict[tuple[str, str], Callable[..., Any]] = {(name, "reference"): getattr(reference, name) for name in NAMES}
 TABLE.update({(name, "native"): function for name, function in native.FUNCTIONS.items()})
@@ -47,6 +50,11 @@ def backend_context(*backends: str) -> Iterator[None]:
         _allowed = before
 
 
+def has_fast(name: str) -> bool:
+    """Whether an op is served by more than its definition."""
+    return any((name, backend) in TABLE for backend in _allowed if backend != "reference")
+
+
 def describe() -> dict[str, Any]:
     """Which backend serves each op, and which instruction set the native code uses."""
     chosen = {name: next(b for b in _allowed if (name, b) in TABLE) for name in NAMES}
@@ -72,11 +80,14 @@ class Op:
         raise LookupError(f"no backend has the op {self.name!r}.")
 
 
-fwht, fastfood, maxout, winners, stumps, waves, bins = map(Op, NAMES[:7])
-project, project_phase, phase, waves_integer, fastfood_integer, calibrate, rescale, lookup, gram, cross = map(
-    Op, NAMES[7:]
+fwht, fastfood, maxout, winners, stumps, waves, bins, fastfood_waves = map(Op, NAMES[:8])
+quantize, project, project_phase, phase, waves_integer, fastfood_integer, calibrate, rescale, lookup = map(
+    Op, NAMES[8:17]
 )
+project_waves, project_maxout, project_winners, project_lookup, fastfood_waves_integer = map(Op, NAMES[17:22])
+gram, cross, philox = map(Op, NAMES[22:])
 cosine_table = reference.cosine_table
+streams.generate = philox  # streams stand below ops, so they are told
 
 if os.environ.get("BOCHNER_BACKEND"):
     use_backends(*os.environ["BOCHNER_BACKEND"].split(","))

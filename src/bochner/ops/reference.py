@@ -12,6 +12,9 @@ import numpy as np
 from scipy.linalg.blas import dsyrk, ssyrk
 
 from .. import portable
+from ..streams import philox
+
+__all__ = ["philox"]  # defined with the streams that it feeds
 
 EXACT_TERMS = 256  # products of 8-bit numbers (each below 2^16) that float32 adds without rounding
 
@@ -83,6 +86,12 @@ def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.nd
         column = ((code >> np.uint64(1)) * np.uint64(columns)) >> np.uint64(31)
         out[:, grid] = 2 * column + (code & np.uint64(1))
     return out
+
+
+def quantize(x: np.ndarray, center: np.ndarray, step: float, low: int, high: int) -> np.ndarray:
+    """round((x - center) / step), halves to even, saturated: int8, or uint8 if `low` is 0."""
+    codes = np.rint((x.astype(np.float64) - center) / step)
+    return np.clip(codes, low, high).astype(np.uint8 if low == 0 else np.int8)
 
 
 def project(x: np.ndarray, directions: np.ndarray) -> np.ndarray:
@@ -167,6 +176,64 @@ def lookup(values: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray,
     return table[np.clip(index + len(table) // 2, 0, len(table) - 1)]
 
 
+# ---- several of the above in one: fast versions do the second while the tile of the first is in cache ----
+
+
+def fastfood_waves(
+    x: np.ndarray,
+    signs: np.ndarray,
+    permutation: np.ndarray,
+    gaussian: np.ndarray,
+    calibration: np.ndarray,
+    kept: int,
+    phases: np.ndarray,
+    height: np.number,
+) -> np.ndarray:
+    """Waves of the first `kept` structured projections."""
+    return waves(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
+
+
+def fastfood_waves_integer(
+    x: np.ndarray,
+    signs: np.ndarray,
+    permutation: np.ndarray,
+    gaussian: np.ndarray,
+    shift: int,
+    multipliers: np.ndarray,
+    kept: int,
+    offsets: np.ndarray,
+    table: np.ndarray,
+) -> np.ndarray:
+    projections = fastfood_integer(x, signs, permutation, gaussian, shift)
+    return waves_integer(phase(projections, multipliers)[:, :kept], offsets, table)
+
+
+def project_waves(
+    x: np.ndarray, directions: np.ndarray, multipliers: np.ndarray, offsets: np.ndarray, table: np.ndarray
+) -> np.ndarray:
+    return waves_integer(phase(project(x, directions), multipliers), offsets, table)
+
+
+def project_maxout(
+    x: np.ndarray, directions: np.ndarray, pool_size: int, centre: np.ndarray, multiplier: int, shift: int, limit: int
+) -> np.ndarray:
+    """The largest of each pool of projections less the row's centre, rescaled."""
+    return rescale(maxout(project(x, directions), pool_size) - centre[:, None], multiplier, shift, limit)
+
+
+def project_winners(x: np.ndarray, directions: np.ndarray, pool_size: int) -> np.ndarray:
+    return winners(project(x, directions), pool_size)
+
+
+def project_lookup(
+    x: np.ndarray, directions: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray, table: np.ndarray
+) -> np.ndarray:
+    return lookup(project(x, directions), multiplier, shift, offsets, table)
+
+
+# ---- sums ----
+
+
 def gram(z: np.ndarray) -> np.ndarray:
     """Z'Z: int64 and exact for int8 and int16, float64 for floats.
 
@@ -174,12 +241,12 @@ def gram(z: np.ndarray) -> np.ndarray:
     2^53 / 2^30 rows of int16. Only the upper triangle is computed, then mirrored.
     """
     if z.dtype.kind == "f":
-        return _mirrored(dsyrk(1.0, z.astype(np.float64, copy=False).T))
+        return mirrored(dsyrk(1.0, z.astype(np.float64, copy=False).T))
     rows, work, product = (1024, np.float32, ssyrk) if z.dtype == np.int8 else (1 << 22, np.float64, dsyrk)
     total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64, order="F")
     for start in range(0, len(z), rows):
         total += product(1.0, z[start : start + rows].astype(work).T).astype(np.int64)
-    return _mirrored(total)
+    return mirrored(total)
 
 
 def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -188,7 +255,7 @@ def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
     return product.astype(np.int64) if z.dtype.kind == "i" and y.dtype.kind == "i" else product
 
 
-def _mirrored(upper: np.ndarray) -> np.ndarray:
+def mirrored(upper: np.ndarray) -> np.ndarray:
     """A symmetric matrix from its upper triangle, a stripe at a time."""
     for start in range(0, len(upper), 512):
         stripe = slice(start, start + 512)

@@ -1,16 +1,20 @@
 """The door to the C++ kernels: numpy arrays in, numpy arrays out. Empty if the extension was not built.
 
 The C++ functions take contiguous arrays, work on one thread and release the GIL. The best instruction set of this
-machine is chosen at import; BOCHNER_INSTRUCTION_SET (avx512, avx2, baseline) asks for another.
+machine is chosen at import; BOCHNER_INSTRUCTION_SET (vnni, avx512, avx2, baseline) asks for another.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+
+from .. import reference, threads
+from ..threads import over_rows, run
 
 try:
     from bochner.ops import _native  # type: ignore[attr-defined]
@@ -33,55 +37,242 @@ def use_instruction_set(name: str) -> None:
     _native.use_instruction_set(name)
 
 
+ROWS = 64  # that are worth a thread
+MOST_ROWS = 1 << 14  # whose products of 8-bit numbers add up to less than 2^31
+WIDE = 1 << 16  # numbers that are worth a thread, where a row is cheap
+
+
 def fwht(x: np.ndarray) -> np.ndarray:
     out = np.array(x, order="C")
-    _native.fwht(out.reshape(-1, out.shape[-1]))
+    rows = out.reshape(-1, out.shape[-1])
+    over_rows(lambda part: _native.fwht(rows[part]), len(rows), WIDE // rows.shape[1] + 1)
     return out
 
 
 def fastfood(
     x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, calibration: np.ndarray
 ) -> np.ndarray:
-    out = np.empty((len(x), signs.size), dtype=x.dtype)
-    weights = (np.ascontiguousarray(w, dtype=x.dtype) for w in (gaussian, calibration))
-    _native.fastfood(np.ascontiguousarray(x), signs, permutation, *weights, out)
+    x, out = np.ascontiguousarray(x), np.empty((len(x), signs.size), dtype=x.dtype)
+    weights = [np.ascontiguousarray(w, dtype=x.dtype) for w in (gaussian, calibration)]
+    over_rows(lambda part: _native.fastfood(x[part], signs, permutation, *weights, out[part]), len(x), ROWS)
+    return out
+
+
+def fastfood_waves(
+    x: np.ndarray,
+    signs: np.ndarray,
+    permutation: np.ndarray,
+    gaussian: np.ndarray,
+    calibration: np.ndarray,
+    kept: int,
+    phases: np.ndarray,
+    height: np.number,
+) -> np.ndarray:
+    if x.dtype != np.float32:
+        return reference.waves(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
+    x, out = np.ascontiguousarray(x), np.empty((len(x), 2 * kept - len(phases)), dtype=np.float32)
+    weights = [np.ascontiguousarray(w, dtype=np.float32) for w in (gaussian, calibration)]
+    phases = np.ascontiguousarray(phases, dtype=np.float32)
+
+    def part(rows: slice) -> None:
+        _native.fastfood_waves(x[rows], signs, permutation, *weights, phases, height.item(), out[rows])
+
+    over_rows(part, len(x), ROWS)
     return out
 
 
 def fastfood_integer(
     x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, shift: int
 ) -> np.ndarray:
-    out = np.empty((len(x), signs.size), dtype=np.int32)
-    _native.fastfood_integer(np.ascontiguousarray(x, dtype=np.int32), signs, permutation, gaussian, shift, out)
+    x, out = np.ascontiguousarray(x, dtype=np.int32), np.empty((len(x), signs.size), dtype=np.int32)
+    over_rows(
+        lambda rows: _native.fastfood_integer(x[rows], signs, permutation, gaussian, shift, out[rows]), len(x), ROWS
+    )
+    return out
+
+
+def fastfood_waves_integer(
+    x: np.ndarray,
+    signs: np.ndarray,
+    permutation: np.ndarray,
+    gaussian: np.ndarray,
+    shift: int,
+    multipliers: np.ndarray,
+    kept: int,
+    offsets: np.ndarray,
+    table: np.ndarray,
+) -> np.ndarray:
+    x, out = np.ascontiguousarray(x, dtype=np.int32), np.empty((len(x), 2 * kept - len(offsets)), dtype=table.dtype)
+    multipliers, offsets, table = map(np.ascontiguousarray, (multipliers, offsets, table))
+
+    def part(rows: slice) -> None:
+        _native.fastfood_waves_integer(
+            x[rows], signs, permutation, gaussian, shift, multipliers, offsets, table, out[rows]
+        )
+
+    over_rows(part, len(x), ROWS)
+    return out
+
+
+def waves(projections: np.ndarray, phases: np.ndarray, height: np.number) -> np.ndarray:
+    if projections.dtype != np.float32:
+        return reference.waves(projections, phases, height)
+    x, phases = np.ascontiguousarray(projections), np.ascontiguousarray(phases, dtype=np.float32)
+    out = np.empty((len(x), 2 * x.shape[1] - len(phases)), dtype=np.float32)
+    over_rows(lambda rows: _native.waves(x[rows], phases, height.item(), out[rows]), len(x), ROWS)
     return out
 
 
 def maxout(projections: np.ndarray, pool_size: int) -> np.ndarray:
-    out = np.empty((len(projections), projections.shape[1] // pool_size), dtype=projections.dtype)
-    _native.maxout(np.ascontiguousarray(projections), pool_size, out)
+    x = np.ascontiguousarray(projections)
+    out = np.empty((len(x), x.shape[1] // pool_size), dtype=x.dtype)
+    over_rows(lambda rows: _native.maxout(x[rows], pool_size, out[rows]), len(x), ROWS)
     return out
 
 
 def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
-    out = np.empty((len(projections), projections.shape[1] // pool_size), dtype=np.int32)
-    _native.winners(np.ascontiguousarray(projections), pool_size, out)
+    x = np.ascontiguousarray(projections)
+    out = np.empty((len(x), x.shape[1] // pool_size), dtype=np.int32)
+    over_rows(lambda rows: _native.winners(x[rows], pool_size, out[rows]), len(x), ROWS)
     return out
 
 
 def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.number) -> np.ndarray:
+    x, coordinates = map(np.ascontiguousarray, (x, coordinates))
+    thresholds = np.ascontiguousarray(thresholds, dtype=x.dtype)
     out = np.empty((len(x), len(coordinates)), dtype=height.dtype)
-    _native.stumps(
-        np.ascontiguousarray(x),
-        coordinates,
-        np.ascontiguousarray(thresholds, dtype=x.dtype),
-        height.item(),
-        out,
-    )
+    over_rows(lambda rows: _native.stumps(x[rows], coordinates, thresholds, height.item(), out[rows]), len(x), ROWS)
+    return out
+
+
+# ---- projections of 8-bit numbers ----
+
+
+def project(x: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    x, directions = np.ascontiguousarray(x), np.ascontiguousarray(directions)
+    out = np.empty((len(x), len(directions)), dtype=np.int32)
+    over_rows(lambda rows: _native.project(x[rows], directions, out[rows]), len(x), ROWS)
+    return out
+
+
+def project_winners(x: np.ndarray, directions: np.ndarray, pool_size: int) -> np.ndarray:
+    x, directions = np.ascontiguousarray(x), np.ascontiguousarray(directions)
+    out = np.empty((len(x), len(directions) // pool_size), dtype=np.int32)
+    over_rows(lambda rows: _native.project_winners(x[rows], directions, pool_size, out[rows]), len(x), ROWS)
+    return out
+
+
+def project_waves(
+    x: np.ndarray, directions: np.ndarray, multipliers: np.ndarray, offsets: np.ndarray, table: np.ndarray
+) -> np.ndarray:
+    x, directions, multipliers, offsets, table = map(np.ascontiguousarray, (x, directions, multipliers, offsets, table))
+    out = np.empty((len(x), 2 * len(directions) - len(offsets)), dtype=table.dtype)
+
+    def part(rows: slice) -> None:
+        _native.project_waves(x[rows], directions, multipliers, offsets, table, out[rows])
+
+    over_rows(part, len(x), ROWS)
+    return out
+
+
+def project_maxout(
+    x: np.ndarray, directions: np.ndarray, pool_size: int, centre: np.ndarray, multiplier: int, shift: int, limit: int
+) -> np.ndarray:
+    x, directions, centre = map(np.ascontiguousarray, (x, directions, centre))
+    out = np.empty((len(x), len(directions) // pool_size), dtype=np.int8 if limit <= 127 else np.int16)
+
+    def part(rows: slice) -> None:
+        _native.project_maxout(x[rows], directions, pool_size, centre[rows], multiplier, shift, limit, out[rows])
+
+    over_rows(part, len(x), ROWS)
+    return out
+
+
+def project_lookup(
+    x: np.ndarray, directions: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray, table: np.ndarray
+) -> np.ndarray:
+    x, directions, offsets, table = map(np.ascontiguousarray, (x, directions, offsets.astype(np.int64), table))
+    out = np.empty((len(x), len(directions)), dtype=table.dtype)
+
+    def part(rows: slice) -> None:
+        _native.project_lookup(x[rows], directions, multiplier, shift, offsets, table, out[rows])
+
+    over_rows(part, len(x), ROWS)
+    return out
+
+
+# ---- Gram ----
+
+
+def gram(z: np.ndarray) -> np.ndarray:
+    if z.dtype == np.int8:
+        total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64)
+        _add_gram(z, 1, total)
+    elif z.dtype == np.int16 and z.size and np.abs(z).max() <= 8191:
+        # z = 128 h + l, both of 8 bits; and h l' + l h' = (h + l)(h + l)' - h h' - l l'.
+        low = ((z + 64) & 127) - 64
+        high = (z - low) >> 7
+        total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64)
+        for part, coefficient in ((high, 2**14 - 2**7), (high + low, 2**7), (low, 1 - 2**7)):
+            _add_gram(part.astype(np.int8), coefficient, total)
+    else:
+        return reference.gram(z)
+    return reference.mirrored(total)
+
+
+def _add_gram(z: np.ndarray, coefficient: int, total: np.ndarray) -> None:
+    """The upper triangle of total += coefficient Z'Z, in lots of rows whose sums fit 32 bits."""
+    panel, block, depth = _native.gram_sizes()
+    m = z.shape[1]
+    panels, blocks = -(-m // panel), -(-m // block)
+    places = np.array([(i, j) for j in range(blocks) for i in range(j + 1)], dtype=np.int32).reshape(-1, 2)
+    for start in range(0, len(z), MOST_ROWS):
+        rows = np.ascontiguousarray(z[start : start + MOST_ROWS])
+        words = np.empty(-(-len(rows) // depth) * panels * panel, dtype=np.int32)
+        sums = np.empty(panels * panel, dtype=np.int32)
+        over_rows(partial(_pack, rows, words, sums), panels, 1)
+        # More lots than threads, so that none waits long for the last.
+        lots = np.array_split(places, min(len(places), 8 * threads.count()))
+        run([partial(_native.gram_block, words, sums, len(rows), lot, coefficient, total) for lot in lots])
+
+
+def _pack(rows: np.ndarray, words: np.ndarray, sums: np.ndarray, panels: slice) -> None:
+    _native.gram_pack(rows, panels.start, panels.stop, words, sums)
+
+
+# ---- number by number ----
+
+
+def quantize(x: np.ndarray, center: np.ndarray, step: float, low: int, high: int) -> np.ndarray:
+    if x.dtype.kind != "f":
+        return reference.quantize(x, center, step, low, high)
+    x, out = np.ascontiguousarray(x), np.empty(x.shape, dtype=np.uint8 if low == 0 else np.int8)
+    least = WIDE // max(x.shape[1], 1) + 1
+    over_rows(lambda rows: _native.quantize(x[rows], center, step, low, high, out[rows]), len(x), least)
+    return out
+
+
+def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.ndarray, columns: int) -> np.ndarray:
+    x, shift, pitch, multipliers = map(np.ascontiguousarray, (x, shift, pitch, multipliers))
+    out = np.empty((len(x), len(shift)), dtype=np.int64)
+    over_rows(lambda rows: _native.bins(x[rows], shift, pitch, multipliers, columns, out[rows]), len(x), ROWS)
+    return out
+
+
+def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:
+    out = counter.copy()
+    over_rows(lambda rows: _native.philox(out[rows], *key), len(out), 1 << 14)
     return out
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 if _native is not None:
-    FUNCTIONS = {f.__name__: f for f in (fwht, fastfood, fastfood_integer, maxout, winners, stumps)}
+    FUNCTIONS = {
+        f.__name__: f
+        for f in (
+            fwht, fastfood, fastfood_waves, fastfood_integer, fastfood_waves_integer, waves, maxout, winners, stumps,
+            project, project_winners, project_waves, project_maxout, project_lookup, gram, quantize, bins, philox,
+        )
+    }  # fmt: skip
     if os.environ.get("BOCHNER_INSTRUCTION_SET"):
         use_instruction_set(os.environ["BOCHNER_INSTRUCTION_SET"])

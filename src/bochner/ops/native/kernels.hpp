@@ -1,4 +1,4 @@
-// The kernels of one instruction set, as a table of function pointers.
+// The kernels of one instruction set, as a table of function pointers. ops/reference.py says what each means.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +16,19 @@ struct FloatKernels {
                  T* out);
   void (*stumps_integer)(const T* x, size_t rows, size_t d, const int32_t* coordinates, const T* thresholds, size_t m,
                          int8_t height, int8_t* out);
+  void (*quantize)(const T* x, size_t rows, size_t d, const double* centre, size_t centres, double step, double low,
+                   double high, int8_t* out);
+  void (*quantize_unsigned)(const T* x, size_t rows, size_t d, const double* centre, size_t centres, double step,
+                            double low, double high, uint8_t* out);
+  void (*bins)(const T* x, size_t rows, size_t d, const double* shift, const double* pitch, const uint64_t* multipliers,
+               size_t grids, uint64_t columns, int64_t* out);
+};
+
+struct WaveKernels {
+  void (*waves)(const float* x, size_t rows, size_t pairs, const float* phases, size_t alone, float height, float* out);
+  void (*fastfood_waves)(const float* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
+                         const float* gaussian, const float* calibration, size_t expansions, int log2_size, size_t pairs,
+                         const float* phases, size_t alone, float height, float* out);
 };
 
 struct IntegerKernels {
@@ -26,14 +39,59 @@ struct IntegerKernels {
   void (*winners)(const int32_t* x, size_t units, size_t pool, int32_t* out);
 };
 
+// Projections of 8-bit inputs X by 8-bit directions, with what follows while they are in cache.
+template <class X>
+struct ProjectionKernels {
+  void (*project)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, int32_t* out);
+  void (*winners)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, size_t pool, int32_t* out);
+};
+
+// The same with features T of 8 or 16 bits.
+template <class X, class T>
+struct FeatureKernels {
+  void (*waves)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, const uint32_t* multipliers,
+                const uint32_t* offsets, size_t alone, const T* table, size_t size, T* out);
+  void (*maxout)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, size_t pool, const int32_t* centre,
+                 int64_t multiplier, int shift, int64_t limit, T* out);
+  void (*lookup)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, int64_t multiplier, int shift,
+                 const int64_t* offsets, const T* table, size_t size, T* out);
+};
+
+template <class T>
+struct StructuredKernels {
+  void (*fastfood_waves)(const int32_t* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
+                         const int8_t* gaussian, int shift, size_t expansions, int log2_size, const uint32_t* multipliers,
+                         size_t paired, const uint32_t* offsets, size_t alone, const T* table, size_t size, T* out);
+};
+
+struct GramKernels {
+  size_t panel, block, depth;
+  void (*pack)(const int8_t* z, size_t rows, size_t m, size_t stride, size_t first, size_t last, int32_t* words,
+               int32_t* sums);
+  void (*multiply)(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
+                   int64_t coefficient, int64_t* g);
+};
+
 struct Kernels {
   FloatKernels<float> f32;
   FloatKernels<double> f64;
+  WaveKernels waves;
   IntegerKernels i32;
+  ProjectionKernels<int8_t> signed_inputs;
+  ProjectionKernels<uint8_t> unsigned_inputs;
+  FeatureKernels<int8_t, int8_t> s8_to_8;
+  FeatureKernels<int8_t, int16_t> s8_to_16;
+  FeatureKernels<uint8_t, int8_t> u8_to_8;
+  FeatureKernels<uint8_t, int16_t> u8_to_16;
+  StructuredKernels<int8_t> structured_8;
+  StructuredKernels<int16_t> structured_16;
+  GramKernels gram;
+  void (*philox)(uint32_t* counters, size_t count, uint32_t key0, uint32_t key1);
 };
 
 const Kernels& baseline_kernels();
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
+const Kernels& vnni_kernels();
 
 }  // namespace bochner

@@ -25,9 +25,10 @@ std::vector<InstructionSet> runnable() {
   std::vector<InstructionSet> sets;
 #if defined(BOCHNER_X86)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    sets.push_back({"avx512", avx512_kernels});
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (avx512 && __builtin_cpu_supports("avx512vnni")) sets.push_back({"vnni", vnni_kernels});
+  if (avx512) sets.push_back({"avx512", avx512_kernels});
   if (__builtin_cpu_supports("avx2")) sets.push_back({"avx2", avx2_kernels});
 #endif
   sets.push_back({"baseline", baseline_kernels});
@@ -68,16 +69,21 @@ void fwht(Out<T> x) {
   of(T()).fwht(x.data(), x.shape(0), log2_size);
 }
 
-template <class X, class G, class Y>
-int check_fastfood(const X& x, const In<int8_t>& signs, const In<int32_t>& permutation, const G& gaussian, const Y& out) {
+template <class X, class G>
+void check_expansions(const X& x, const In<int8_t>& signs, const In<int32_t>& permutation, const G& gaussian) {
   const size_t expansions = signs.shape(0), size = signs.shape(1);
   require(x.shape(1) <= size && permutation.shape(0) == expansions && permutation.shape(1) == size &&
-              gaussian.shape(0) == expansions && gaussian.shape(1) == size && out.shape(0) == x.shape(0) &&
-              out.shape(1) == expansions * size,
-          "fastfood: the shapes of x, weights and out do not agree");
-  for (size_t k = 0; k < expansions * size; k++)
+              gaussian.shape(0) == expansions && gaussian.shape(1) == size,
+          "fastfood: the shapes of x and weights do not agree");
+  for (size_t k = 0; k < permutation.size(); k++)
     require(permutation.data()[k] >= 0 && size_t(permutation.data()[k]) < size, "fastfood: not a permutation");
-  return log2_exact(size);
+}
+
+template <class X, class G, class Y>
+int check_fastfood(const X& x, const In<int8_t>& signs, const In<int32_t>& permutation, const G& gaussian, const Y& out) {
+  check_expansions(x, signs, permutation, gaussian);
+  require(out.shape(0) == x.shape(0) && out.shape(1) == signs.size(), "fastfood: out has the wrong shape");
+  return log2_exact(signs.shape(1));
 }
 
 template <class T>
@@ -133,6 +139,194 @@ void stumps(In<T> x, Row<int32_t> coordinates, Row<T> thresholds, Y height, Out<
     of(T()).stumps(x.data(), x.shape(0), d, coordinates.data(), thresholds.data(), m, height, out.data());
 }
 
+// ---- waves ----
+
+size_t pairs_of(size_t columns, size_t alone) {
+  require(columns >= alone && (columns - alone) % 2 == 0, "waves: the number of columns is wrong");
+  return (columns - alone) / 2;
+}
+
+void waves(In<float> x, Row<float> phases, float height, Out<float> out) {
+  const size_t alone = phases.shape(0), pairs = pairs_of(out.shape(1), alone);
+  require(x.shape(0) == out.shape(0) && x.shape(1) == pairs + alone, "waves: the shapes do not agree");
+  nb::gil_scoped_release free;
+  chosen->kernels().waves.waves(x.data(), x.shape(0), pairs, phases.data(), alone, height, out.data());
+}
+
+template <class Y>
+int check_structured(size_t expansions, size_t size, size_t rows, size_t alone, const Y& out) {
+  require(pairs_of(out.shape(1), alone) + alone <= expansions * size && out.shape(0) == rows,
+          "fastfood: the shapes of x and out do not agree");
+  return log2_exact(size);
+}
+
+void fastfood_waves(In<float> x, In<int8_t> signs, In<int32_t> permutation, In<float> gaussian, In<float> calibration,
+                    Row<float> phases, float height, Out<float> out) {
+  check_expansions(x, signs, permutation, gaussian);
+  require(calibration.shape(0) == signs.shape(0) && calibration.shape(1) == signs.shape(1),
+          "fastfood: the calibration has the wrong shape");
+  const size_t alone = phases.shape(0);
+  const int log2_size = check_structured(signs.shape(0), signs.shape(1), x.shape(0), alone, out);
+  nb::gil_scoped_release free;
+  chosen->kernels().waves.fastfood_waves(x.data(), x.shape(0), x.shape(1), signs.data(), permutation.data(),
+                                         gaussian.data(), calibration.data(), signs.shape(0), log2_size,
+                                         pairs_of(out.shape(1), alone), phases.data(), alone, height, out.data());
+}
+
+const StructuredKernels<int8_t>& structured(int8_t) { return chosen->kernels().structured_8; }
+const StructuredKernels<int16_t>& structured(int16_t) { return chosen->kernels().structured_16; }
+
+template <class T>
+void check_table(const Row<T>& table) {
+  require(table.shape(0) >= 4, "the table is too short");
+  log2_exact(table.shape(0));
+}
+
+template <class T>
+void fastfood_waves_integer(In<int32_t> x, In<int8_t> signs, In<int32_t> permutation, In<int8_t> gaussian, int shift,
+                            Row<uint32_t> multipliers, Row<uint32_t> offsets, Row<T> table, Out<T> out) {
+  check_expansions(x, signs, permutation, gaussian);
+  check_table(table);
+  const size_t alone = offsets.shape(0);
+  const int log2_size = check_structured(signs.shape(0), signs.shape(1), x.shape(0), alone, out);
+  require(shift >= 0 && shift < 31 && multipliers.shape(0) == signs.size(), "fastfood: the multipliers are wrong");
+  nb::gil_scoped_release free;
+  structured(T()).fastfood_waves(x.data(), x.shape(0), x.shape(1), signs.data(), permutation.data(), gaussian.data(), shift,
+                                 signs.shape(0), log2_size, multipliers.data(), pairs_of(out.shape(1), alone),
+                                 offsets.data(), alone, table.data(), table.shape(0), out.data());
+}
+
+// ---- projections ----
+
+const ProjectionKernels<int8_t>& inputs(int8_t) { return chosen->kernels().signed_inputs; }
+const ProjectionKernels<uint8_t>& inputs(uint8_t) { return chosen->kernels().unsigned_inputs; }
+const FeatureKernels<int8_t, int8_t>& features(int8_t, int8_t) { return chosen->kernels().s8_to_8; }
+const FeatureKernels<int8_t, int16_t>& features(int8_t, int16_t) { return chosen->kernels().s8_to_16; }
+const FeatureKernels<uint8_t, int8_t>& features(uint8_t, int8_t) { return chosen->kernels().u8_to_8; }
+const FeatureKernels<uint8_t, int16_t>& features(uint8_t, int16_t) { return chosen->kernels().u8_to_16; }
+
+template <class X, class Y>
+void check_projection(const In<X>& x, const In<int8_t>& w, const Out<Y>& out, size_t columns) {
+  require(x.shape(1) == w.shape(1) && out.shape(0) == x.shape(0) && out.shape(1) == columns,
+          "project: the shapes of x, directions and out do not agree");
+}
+
+void check_shift(int shift) { require(shift >= 1 && shift < 63, "the shift must be between 1 and 62"); }
+
+template <class X>
+void project(In<X> x, In<int8_t> w, Out<int32_t> out) {
+  check_projection(x, w, out, w.shape(0));
+  nb::gil_scoped_release free;
+  inputs(X()).project(x.data(), x.shape(0), x.shape(1), w.data(), w.shape(0), out.data());
+}
+
+template <class X>
+void project_winners(In<X> x, In<int8_t> w, size_t pool, Out<int32_t> out) {
+  require(pool > 0 && w.shape(0) % pool == 0, "the directions must be pools of pool_size");
+  check_projection(x, w, out, w.shape(0) / pool);
+  nb::gil_scoped_release free;
+  inputs(X()).winners(x.data(), x.shape(0), x.shape(1), w.data(), w.shape(0), pool, out.data());
+}
+
+template <class X, class T>
+void project_waves(In<X> x, In<int8_t> w, Row<uint32_t> multipliers, Row<uint32_t> offsets, Row<T> table, Out<T> out) {
+  const size_t m = w.shape(0), alone = offsets.shape(0);
+  require(multipliers.shape(0) == m && alone <= m, "project: the multipliers or offsets have the wrong size");
+  check_projection(x, w, out, 2 * m - alone);
+  check_table(table);
+  nb::gil_scoped_release free;
+  features(X(), T()).waves(x.data(), x.shape(0), x.shape(1), w.data(), m, multipliers.data(), offsets.data(), alone,
+                           table.data(), table.shape(0), out.data());
+}
+
+template <class X, class T>
+void project_maxout(In<X> x, In<int8_t> w, size_t pool, Row<int32_t> centre, int64_t multiplier, int shift, int64_t limit,
+                    Out<T> out) {
+  require(pool > 0 && w.shape(0) % pool == 0, "the directions must be pools of pool_size");
+  require(centre.shape(0) == x.shape(0), "maxout: one centre is needed for each row");
+  check_projection(x, w, out, w.shape(0) / pool);
+  check_shift(shift);
+  nb::gil_scoped_release free;
+  features(X(), T()).maxout(x.data(), x.shape(0), x.shape(1), w.data(), w.shape(0), pool, centre.data(), multiplier, shift,
+                            limit, out.data());
+}
+
+template <class X, class T>
+void project_lookup(In<X> x, In<int8_t> w, int64_t multiplier, int shift, Row<int64_t> offsets, Row<T> table, Out<T> out) {
+  require(offsets.shape(0) == w.shape(0) && table.shape(0) > 0, "lookup: offsets or table have the wrong size");
+  check_projection(x, w, out, w.shape(0));
+  check_shift(shift);
+  nb::gil_scoped_release free;
+  features(X(), T()).lookup(x.data(), x.shape(0), x.shape(1), w.data(), w.shape(0), multiplier, shift, offsets.data(),
+                            table.data(), table.shape(0), out.data());
+}
+
+// ---- Gram ----
+
+size_t words_needed(size_t rows, size_t m) {
+  const GramKernels& gram = chosen->kernels().gram;
+  const auto up = [](size_t n, size_t unit) { return (n + unit - 1) / unit * unit; };
+  return up(rows, gram.depth) / gram.depth * up(m, gram.panel);
+}
+
+void gram_pack(In<int8_t> z, size_t first, size_t last, nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> words,
+               nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> sums) {
+  const GramKernels& gram = chosen->kernels().gram;
+  const size_t panels = (z.shape(1) + gram.panel - 1) / gram.panel;
+  require(first <= last && last <= panels && words.shape(0) == words_needed(z.shape(0), z.shape(1)) &&
+              sums.shape(0) == panels * gram.panel && z.shape(0) <= 16384,
+          "gram: the buffers have the wrong size");
+  nb::gil_scoped_release free;
+  gram.pack(z.data(), z.shape(0), z.shape(1), z.shape(1), first, last, words.data(), sums.data());
+}
+
+void gram_block(Row<int32_t> words, Row<int32_t> sums, size_t rows, In<int32_t> blocks, int64_t coefficient,
+                Out<int64_t> g) {
+  const GramKernels& gram = chosen->kernels().gram;
+  const size_t m = g.shape(0), count = (m + gram.block - 1) / gram.block;
+  require(g.shape(1) == m && blocks.shape(1) == 2 && words.shape(0) == words_needed(rows, m) &&
+              sums.shape(0) == (m + gram.panel - 1) / gram.panel * gram.panel,
+          "gram: the buffers have the wrong size");
+  for (size_t k = 0; k < blocks.size(); k++)
+    require(blocks.data()[k] >= 0 && size_t(blocks.data()[k]) < count, "gram: there is no such block");
+  nb::gil_scoped_release free;
+  for (size_t k = 0; k < blocks.shape(0); k++)
+    gram.multiply(words.data(), sums.data(), rows, m, size_t(blocks.data()[2 * k]), size_t(blocks.data()[2 * k + 1]),
+                  coefficient, g.data());
+}
+
+// ---- number by number ----
+
+template <class T, class Code>
+void quantize(In<T> x, Row<double> centre, double step, double low, double high, Out<Code> out) {
+  require(out.shape(0) == x.shape(0) && out.shape(1) == x.shape(1) &&
+              (centre.shape(0) == 1 || centre.shape(0) == x.shape(1)),
+          "quantize: the shapes do not agree");
+  nb::gil_scoped_release free;
+  if constexpr (std::is_signed_v<Code>)
+    of(T()).quantize(x.data(), x.shape(0), x.shape(1), centre.data(), centre.shape(0), step, low, high, out.data());
+  else
+    of(T()).quantize_unsigned(x.data(), x.shape(0), x.shape(1), centre.data(), centre.shape(0), step, low, high, out.data());
+}
+
+template <class T>
+void bins(In<T> x, In<double> shift, In<double> pitch, In<uint64_t> multipliers, uint64_t columns, Out<int64_t> out) {
+  const size_t grids = shift.shape(0), d = x.shape(1);
+  require(shift.shape(1) == d && pitch.shape(0) == grids && pitch.shape(1) == d && multipliers.shape(0) == grids &&
+              multipliers.shape(1) == d + 1 && out.shape(0) == x.shape(0) && out.shape(1) == grids,
+          "bins: the shapes do not agree");
+  nb::gil_scoped_release free;
+  of(T()).bins(x.data(), x.shape(0), d, shift.data(), pitch.data(), multipliers.data(), grids, columns, out.data());
+}
+
+void philox(Out<uint32_t> counters, uint32_t key0, uint32_t key1) {
+  require(counters.shape(1) == 4, "philox: a counter has four words");
+  nb::gil_scoped_release free;
+  chosen->kernels().philox(counters.data(), counters.shape(0), key0, key1);
+}
+
+auto exact() { return nb::arg().noconvert(); }
+
 template <class T>
 void bind_shared(nb::module_& m) {
   m.def("fwht", fwht<T>, nb::arg().noconvert());
@@ -143,10 +337,34 @@ void bind_shared(nb::module_& m) {
 template <class T>
 void bind_float(nb::module_& m) {
   bind_shared<T>(m);
-  const auto exact = [] { return nb::arg().noconvert(); };
   m.def("fastfood", fastfood<T>, exact(), exact(), exact(), exact(), exact(), exact());
   m.def("stumps", stumps<T, T>, exact(), exact(), exact(), nb::arg(), exact());
   m.def("stumps", stumps<T, int8_t>, exact(), exact(), exact(), nb::arg(), exact());
+  m.def("quantize", quantize<T, int8_t>, exact(), exact(), nb::arg(), nb::arg(), nb::arg(), exact());
+  m.def("quantize", quantize<T, uint8_t>, exact(), exact(), nb::arg(), nb::arg(), nb::arg(), exact());
+  m.def("bins", bins<T>, exact(), exact(), exact(), exact(), nb::arg(), exact());
+}
+
+template <class X, class T>
+void bind_features(nb::module_& m) {
+  m.def("project_waves", project_waves<X, T>, exact(), exact(), exact(), exact(), exact(), exact());
+  m.def("project_maxout", project_maxout<X, T>, exact(), exact(), nb::arg(), exact(), nb::arg(), nb::arg(), nb::arg(),
+        exact());
+  m.def("project_lookup", project_lookup<X, T>, exact(), exact(), nb::arg(), nb::arg(), exact(), exact(), exact());
+}
+
+template <class X>
+void bind_projections(nb::module_& m) {
+  m.def("project", project<X>, exact(), exact(), exact());
+  m.def("project_winners", project_winners<X>, exact(), exact(), nb::arg(), exact());
+  bind_features<X, int8_t>(m);
+  bind_features<X, int16_t>(m);
+}
+
+template <class T>
+void bind_structured(nb::module_& m) {
+  m.def("fastfood_waves_integer", fastfood_waves_integer<T>, exact(), exact(), exact(), exact(), nb::arg(), exact(),
+        exact(), exact(), exact());
 }
 
 }  // namespace
@@ -156,7 +374,19 @@ NB_MODULE(_native, m) {
   bind_float<float>(m);
   bind_float<double>(m);
   bind_shared<int32_t>(m);
-  const auto exact = [] { return nb::arg().noconvert(); };
+  bind_projections<int8_t>(m);
+  bind_projections<uint8_t>(m);
+  bind_structured<int8_t>(m);
+  bind_structured<int16_t>(m);
+  m.def("waves", waves, exact(), exact(), nb::arg(), exact());
+  m.def("fastfood_waves", fastfood_waves, exact(), exact(), exact(), exact(), exact(), exact(), nb::arg(), exact());
+  m.def("gram_sizes", [] {
+    const GramKernels& gram = chosen->kernels().gram;
+    return std::vector<size_t>{gram.panel, gram.block, gram.depth};
+  });
+  m.def("gram_pack", gram_pack, exact(), nb::arg(), nb::arg(), exact(), exact());
+  m.def("gram_block", gram_block, exact(), exact(), nb::arg(), exact(), nb::arg(), exact());
+  m.def("philox", philox, exact(), nb::arg(), nb::arg());
   m.def("fastfood_integer", fastfood_integer, exact(), exact(), exact(), exact(), nb::arg(), exact());
   m.def("instruction_set", [] { return chosen->name; });
   m.def("instruction_sets", [] {

@@ -1,0 +1,90 @@
+"""Threads for native code: a pool over slices of rows. Kernels use one thread each and release the GIL.
+
+The pool is shared by all callers and made when first needed; a forked child makes its own. A call from one of the
+pool's own threads is not spread further, so nothing waits for itself.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+_local = threading.local()
+_pool: ThreadPoolExecutor | None = None
+_making = threading.Lock()
+
+
+def available() -> int:
+    """Processors that this process may use, or BOCHNER_NUM_THREADS."""
+    asked = os.environ.get("BOCHNER_NUM_THREADS", "")
+    if asked:
+        if not asked.isdecimal() or int(asked) < 1:
+            raise ValueError(f"BOCHNER_NUM_THREADS must be a positive integer; it is {asked!r}.")
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def count() -> int:
+    """How many threads a call from this thread may use."""
+    if getattr(_local, "inside", False):
+        return 1
+    return int(getattr(_local, "limit", None) or available())
+
+
+@contextmanager
+def limited(threads: int) -> Iterator[None]:
+    """At most so many threads for calls from this thread."""
+    before = getattr(_local, "limit", None)
+    _local.limit = threads
+    try:
+        yield
+    finally:
+        _local.limit = before
+
+
+def run(tasks: list[Callable[[], Any]]) -> None:
+    """Do all tasks, several at a time; the first error is raised when all have ended."""
+    if count() == 1 or len(tasks) < 2:
+        for task in tasks:
+            task()
+        return
+    waiting = [_shared().submit(_inside, task) for task in tasks]
+    errors = [error for future in waiting if (error := future.exception()) is not None]
+    if errors:
+        raise errors[0]
+
+
+def over_rows(function: Callable[[slice], Any], rows: int, least: int) -> None:
+    """function(slice) for slices that cover 0..rows-1, one per thread, none shorter than `least` rows."""
+    parts = max(1, min(count(), rows // max(least, 1)))
+    bounds = [rows * k // parts for k in range(parts + 1)]
+    run([partial(function, slice(*ends)) for ends in pairwise(bounds)])
+
+
+def _inside(task: Callable[[], Any]) -> Any:
+    _local.inside = True
+    return task()
+
+
+def _shared() -> ThreadPoolExecutor:
+    global _pool
+    with _making:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(available(), thread_name_prefix="bochner")
+        return _pool
+
+
+def _forget() -> None:
+    """In a forked child the threads are gone."""
+    global _pool, _making
+    _pool, _making = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
