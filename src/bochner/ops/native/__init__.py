@@ -206,38 +206,32 @@ def project_lookup(
 
 def gram(z: np.ndarray) -> np.ndarray:
     if z.dtype == np.int8:
-        total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64)
-        _add_gram(z, 1, total)
-    elif z.dtype == np.int16 and z.size and np.abs(z).max() <= 8191:
-        # z = 128 h + l, both of 8 bits; and h l' + l h' = (h + l)(h + l)' - h h' - l l'.
-        low = ((z + 64) & 127) - 64
-        high = (z - low) >> 7
-        total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64)
-        for part, coefficient in ((high, 2**14 - 2**7), (high + low, 2**7), (low, 1 - 2**7)):
-            _add_gram(part.astype(np.int8), coefficient, total)
+        parts = [(0, 1)]
+    elif z.dtype == np.int16 and np.abs(z).max(initial=0) <= 8191:
+        # z = 128 h + l, and h l' + l h' = (h + l)(h + l)' - h h' - l l'.
+        parts = [(0, 2**14 - 2**7), (1, 1 - 2**7), (2, 2**7)]
     else:
         return reference.gram(z)
-    return reference.mirrored(total)
+    total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64)
+    lots = [(start, *part) for start in range(0, len(z), MOST_ROWS) for part in parts]
+    for start, part, coefficient in lots:
+        rows = np.ascontiguousarray(z[start : start + MOST_ROWS])
+        _add_gram(rows, part, coefficient, (start, part, coefficient) == lots[-1], total)
+    return total
 
 
-def _add_gram(z: np.ndarray, coefficient: int, total: np.ndarray) -> None:
-    """The upper triangle of total += coefficient Z'Z, in lots of rows whose sums fit 32 bits."""
+def _add_gram(z: np.ndarray, part: int, coefficient: int, last: bool, total: np.ndarray) -> None:
+    """The upper triangle of total += coefficient Z'Z; with `last`, the lower one too."""
     panel, block, depth = _native.gram_sizes()
     m = z.shape[1]
     panels, blocks = -(-m // panel), -(-m // block)
+    words = np.empty(-(-len(z) // depth) * panels * panel, dtype=np.int32)
+    sums = np.empty(panels * panel, dtype=np.int32)
+    over_rows(lambda p: _native.gram_pack(z, part, p.start, p.stop, words, sums), panels, 1)
     places = np.array([(i, j) for j in range(blocks) for i in range(j + 1)], dtype=np.int32).reshape(-1, 2)
-    for start in range(0, len(z), MOST_ROWS):
-        rows = np.ascontiguousarray(z[start : start + MOST_ROWS])
-        words = np.empty(-(-len(rows) // depth) * panels * panel, dtype=np.int32)
-        sums = np.empty(panels * panel, dtype=np.int32)
-        over_rows(partial(_pack, rows, words, sums), panels, 1)
-        # More lots than threads, so that none waits long for the last.
-        lots = np.array_split(places, min(len(places), 8 * threads.count()))
-        run([partial(_native.gram_block, words, sums, len(rows), lot, coefficient, total) for lot in lots])
-
-
-def _pack(rows: np.ndarray, words: np.ndarray, sums: np.ndarray, panels: slice) -> None:
-    _native.gram_pack(rows, panels.start, panels.stop, words, sums)
+    # More lots than threads, so that none waits long for the last.
+    lots = np.array_split(places, min(len(places), 8 * threads.count()))
+    run([partial(_native.gram_block, words, sums, len(z), lot, coefficient, last, total) for lot in lots])
 
 
 # ---- number by number ----

@@ -14,30 +14,60 @@ void radix2(T* x, size_t size, size_t stride) {
     }
 }
 
-template <class T>
-INLINE Vector<T> butterfly_within(Vector<T> v, size_t stride) {
-  using Index = typename std::conditional<sizeof(T) == 4, int32_t, int64_t>::type;
-  Vector<Index> partner;
-  Vector<T> sign;
-  for (size_t lane = 0; lane < Lane<T>::count; lane++) {
-    partner[lane] = static_cast<Index>(lane ^ stride);
-    sign[lane] = (lane & stride) ? T(-1) : T(1);
-  }
-#if defined(__clang__)
-  Vector<T> swapped;
-  for (size_t lane = 0; lane < Lane<T>::count; lane++) swapped[lane] = v[lane ^ stride];
+// v with lanes L and L ^ STRIDE exchanged; the indices are constants, so that the cheapest instruction can be found.
+template <class T, size_t STRIDE, size_t... L>
+INLINE Vector<T> exchanged(Vector<T> v, std::index_sequence<L...>) {
+#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
+  return __builtin_shufflevector(v, v, (L ^ STRIDE)...);
 #else
-  Vector<T> swapped = __builtin_shuffle(v, partner);
+  return Vector<T>{v[L ^ STRIDE]...};
 #endif
-  return swapped + v * sign;
+}
+template <class T, size_t STRIDE, size_t... L>
+INLINE constexpr Vector<T> signs(std::index_sequence<L...>) {
+  return Vector<T>{((L & STRIDE) ? T(-1) : T(1))...};
+}
+
+// s + v * sign, for signs of +-1: exact, so a fused multiply-add gives the same bits and leaves the adders free.
+INLINE Vector<float> signed_sum(Vector<float> s, Vector<float> v, Vector<float> sign) {
+#if defined(__AVX512F__)
+  return (Vector<float>)_mm512_fmadd_ps((__m512)v, (__m512)sign, (__m512)s);
+#elif defined(__FMA__)
+  return (Vector<float>)_mm256_fmadd_ps((__m256)v, (__m256)sign, (__m256)s);
+#else
+  return s + v * sign;
+#endif
+}
+INLINE Vector<double> signed_sum(Vector<double> s, Vector<double> v, Vector<double> sign) {
+#if defined(__AVX512F__)
+  return (Vector<double>)_mm512_fmadd_pd((__m512d)v, (__m512d)sign, (__m512d)s);
+#elif defined(__FMA__)
+  return (Vector<double>)_mm256_fmadd_pd((__m256d)v, (__m256d)sign, (__m256d)s);
+#else
+  return s + v * sign;
+#endif
+}
+INLINE Vector<int32_t> signed_sum(Vector<int32_t> s, Vector<int32_t> v, Vector<int32_t> sign) {
+  const Vector<int32_t> minus = sign >> 31;  // (v ^ -1) - (-1) = -v
+  return s + ((v ^ minus) - minus);
+}
+
+template <class T, size_t STRIDE>
+INLINE Vector<T> butterfly_within(Vector<T> v) {
+  if constexpr (STRIDE < Lane<T>::count) {
+    constexpr auto lanes = std::make_index_sequence<Lane<T>::count>();
+    return signed_sum(exchanged<T, STRIDE>(v, lanes), v, signs<T, STRIDE>(lanes));
+  }
+  return v;
 }
 
 // All levels below the vector's width, in registers.
 template <class T>
 INLINE Vector<T> within(Vector<T> v) {
-#pragma GCC unroll 4
-  for (size_t stride = 1; stride < Lane<T>::count; stride *= 2) v = butterfly_within<T>(v, stride);
-  return v;
+  v = butterfly_within<T, 1>(v);
+  v = butterfly_within<T, 2>(v);
+  v = butterfly_within<T, 4>(v);
+  return butterfly_within<T, 8>(v);
 }
 
 template <class T, bool FIRST>

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 #include <vector>
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -59,7 +60,7 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
       feature_kernels<uint8_t, int16_t>(),
       {fastfood_waves_integer<int8_t>},
       {fastfood_waves_integer<int16_t>},
-      {NR, BLOCK, DEPTH, gram_pack, gram_block},
+      {NR, BLOCK, DEPTH, gram_pack, gram_pack_part, gram_block},
       philox,
   };
   return kernels;

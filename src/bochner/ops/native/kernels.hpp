@@ -66,10 +66,11 @@ struct StructuredKernels {
 
 struct GramKernels {
   size_t panel, block, depth;
-  void (*pack)(const int8_t* z, size_t rows, size_t m, size_t stride, size_t first, size_t last, int32_t* words,
-               int32_t* sums);
+  void (*pack)(const int8_t* z, size_t rows, size_t m, size_t first, size_t last, int32_t* words, int32_t* sums);
+  void (*pack_part)(const int16_t* z, size_t rows, size_t m, int part, size_t first, size_t last, int32_t* words,
+                    int32_t* sums);
   void (*multiply)(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
-                   int64_t coefficient, int64_t* g);
+                   int64_t coefficient, bool last, int64_t* g);
 };
 
 struct Kernels {

@@ -29,7 +29,7 @@ std::vector<InstructionSet> runnable() {
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (avx512 && __builtin_cpu_supports("avx512vnni")) sets.push_back({"vnni", vnni_kernels});
   if (avx512) sets.push_back({"avx512", avx512_kernels});
-  if (__builtin_cpu_supports("avx2")) sets.push_back({"avx2", avx2_kernels});
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back({"avx2", avx2_kernels});
 #endif
   sets.push_back({"baseline", baseline_kernels});
   return sets;
@@ -269,7 +269,16 @@ size_t words_needed(size_t rows, size_t m) {
   return up(rows, gram.depth) / gram.depth * up(m, gram.panel);
 }
 
-void gram_pack(In<int8_t> z, size_t first, size_t last, nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> words,
+void pack(const GramKernels& gram, const In<int8_t>& z, int, size_t first, size_t last, int32_t* words, int32_t* sums) {
+  gram.pack(z.data(), z.shape(0), z.shape(1), first, last, words, sums);
+}
+void pack(const GramKernels& gram, const In<int16_t>& z, int part, size_t first, size_t last, int32_t* words,
+          int32_t* sums) {
+  gram.pack_part(z.data(), z.shape(0), z.shape(1), part, first, last, words, sums);
+}
+
+template <class Z>
+void gram_pack(In<Z> z, int part, size_t first, size_t last, nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> words,
                nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> sums) {
   const GramKernels& gram = chosen->kernels().gram;
   const size_t panels = (z.shape(1) + gram.panel - 1) / gram.panel;
@@ -277,11 +286,11 @@ void gram_pack(In<int8_t> z, size_t first, size_t last, nb::ndarray<int32_t, nb:
               sums.shape(0) == panels * gram.panel && z.shape(0) <= 16384,
           "gram: the buffers have the wrong size");
   nb::gil_scoped_release free;
-  gram.pack(z.data(), z.shape(0), z.shape(1), z.shape(1), first, last, words.data(), sums.data());
+  pack(gram, z, part, first, last, words.data(), sums.data());
 }
 
 void gram_block(Row<int32_t> words, Row<int32_t> sums, size_t rows, In<int32_t> blocks, int64_t coefficient,
-                Out<int64_t> g) {
+                bool last, Out<int64_t> g) {
   const GramKernels& gram = chosen->kernels().gram;
   const size_t m = g.shape(0), count = (m + gram.block - 1) / gram.block;
   require(g.shape(1) == m && blocks.shape(1) == 2 && words.shape(0) == words_needed(rows, m) &&
@@ -292,7 +301,7 @@ void gram_block(Row<int32_t> words, Row<int32_t> sums, size_t rows, In<int32_t> 
   nb::gil_scoped_release free;
   for (size_t k = 0; k < blocks.shape(0); k++)
     gram.multiply(words.data(), sums.data(), rows, m, size_t(blocks.data()[2 * k]), size_t(blocks.data()[2 * k + 1]),
-                  coefficient, g.data());
+                  coefficient, last, g.data());
 }
 
 // ---- number by number ----
@@ -384,8 +393,9 @@ NB_MODULE(_native, m) {
     const GramKernels& gram = chosen->kernels().gram;
     return std::vector<size_t>{gram.panel, gram.block, gram.depth};
   });
-  m.def("gram_pack", gram_pack, exact(), nb::arg(), nb::arg(), exact(), exact());
-  m.def("gram_block", gram_block, exact(), exact(), nb::arg(), exact(), nb::arg(), exact());
+  m.def("gram_pack", gram_pack<int8_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
+  m.def("gram_pack", gram_pack<int16_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
+  m.def("gram_block", gram_block, exact(), exact(), nb::arg(), exact(), nb::arg(), nb::arg(), exact());
   m.def("philox", philox, exact(), nb::arg(), nb::arg());
   m.def("fastfood_integer", fastfood_integer, exact(), exact(), exact(), exact(), nb::arg(), exact());
   m.def("instruction_set", [] { return chosen->name; });

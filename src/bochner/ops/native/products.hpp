@@ -250,33 +250,54 @@ INLINE void interleave(const int8_t* const* row, size_t wide, Element* out) {
     for (size_t k = 0; k < DEPTH; k++) out[c * DEPTH + k] = row[k][c];
 }
 
-// Columns of panels first..last-1 as words, and their sums over the rows.
-void gram_pack(const int8_t* z, size_t rows, size_t m, size_t stride, size_t first, size_t last, int32_t* words,
-               int32_t* sums) {
+// Columns of panels first..last-1 as words, and their sums over the rows. rows_of(row, column, count, buffer) gives a
+// pointer to `count` bytes of a row.
+template <class Rows>
+INLINE void pack_panels(size_t rows, size_t m, size_t first, size_t last, const Rows& rows_of, int32_t* words,
+                        int32_t* sums) {
   const size_t steps = round_up(rows, DEPTH) / DEPTH;
+  static const int8_t nothing[NR] = {};
+  int8_t buffer[DEPTH][NR];
   for (size_t panel = first; panel < last; panel++) {
     const size_t begin = panel * NR, wide = std::min(NR, m - begin);
     Element* out = reinterpret_cast<Element*>(words + begin * steps);
     int32_t total[NR] = {};
     for (size_t s = 0; s < steps; s++, out += NR * DEPTH) {
       const int8_t* row[DEPTH];
-      static const int8_t nothing[NR] = {};
       for (size_t k = 0; k < DEPTH; k++)
-        row[k] = s * DEPTH + k < rows ? z + (s * DEPTH + k) * stride + begin : nothing;
-      if (wide == NR)
-        interleave(row, NR, out);
-      else
-        std::fill(out, out + NR * DEPTH, Element(0)), interleave(row, wide, out);
-      for (size_t k = 0; k < DEPTH; k++)
-        for (size_t c = 0; c < wide; c++) total[c] += row[k][c];
+        row[k] = s * DEPTH + k < rows ? rows_of(s * DEPTH + k, begin, wide, buffer[k]) : nothing;
+      if (wide < NR) std::fill(out, out + NR * DEPTH, Element(0));
+      interleave(row, wide, out);
+      if (EXCESS)
+        for (size_t k = 0; k < DEPTH; k++)
+          for (size_t c = 0; c < wide; c++) total[c] += row[k][c];
     }
     std::copy_n(total, NR, sums + begin);
   }
 }
 
-// g += coefficient Z'Z for the block (block_i, block_j) of columns.
+void gram_pack(const int8_t* z, size_t rows, size_t m, size_t first, size_t last, int32_t* words, int32_t* sums) {
+  const auto rows_of = [=](size_t row, size_t column, size_t, int8_t*) { return z + row * m + column; };
+  pack_panels(rows, m, first, last, rows_of, words, sums);
+}
+
+// Numbers of 14 bits are 128 h + l, both of 8 bits. Part 0 is h, part 1 is l, part 2 is h + l.
+void gram_pack_part(const int16_t* z, size_t rows, size_t m, int part, size_t first, size_t last, int32_t* words,
+                    int32_t* sums) {
+  const auto rows_of = [=](size_t row, size_t column, size_t count, int8_t* buffer) {
+    const int16_t* from = z + row * m + column;
+    for (size_t c = 0; c < count; c++) {
+      const int16_t low = int16_t(((from[c] + 64) & 127) - 64), high = int16_t((from[c] - low) >> 7);
+      buffer[c] = int8_t(part == 0 ? high : part == 1 ? low : high + low);
+    }
+    return static_cast<const int8_t*>(buffer);
+  };
+  pack_panels(rows, m, first, last, rows_of, words, sums);
+}
+
+// g += coefficient Z'Z for the block (block_i, block_j) of columns; with `last` also its mirror image is written.
 void gram_block(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
-                int64_t coefficient, int64_t* g) {
+                int64_t coefficient, bool last, int64_t* g) {
   const size_t steps = round_up(rows, DEPTH) / DEPTH, count = round_up(m, NR);
   const size_t i0 = block_i * BLOCK, j0 = block_j * BLOCK;
   const size_t i1 = std::min(i0 + BLOCK, count), j1 = std::min(j0 + BLOCK, count);
@@ -291,4 +312,7 @@ void gram_block(const int32_t* words, const int32_t* sums, size_t rows, size_t m
   for (size_t i = i0; i < std::min(i1, m); i++)
     for (size_t j = std::max(i, j0); j < std::min(j1, m); j++)
       g[i * m + j] += coefficient * (int64_t(c[(i - i0) * BLOCK + (j - j0)]) - int64_t(EXCESS) * sums[i]);
+  if (last)  // the mirror image, while the block is in cache
+    for (size_t j = j0; j < std::min(j1, m); j++)
+      for (size_t i = i0; i < std::min(std::min(i1, m), j); i++) g[j * m + i] = g[i * m + j];
 }
