@@ -5,15 +5,17 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 
 import bochner
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, RandomStumps, storage
-from bochner.blocks import CheckpointedBlocks, Journal, MemoryBlocks, checkpoint
+from bochner.blocks import CheckpointedBlocks, Journal, MemoryBlocks, checkpoint, forget_checkpoint
 
 rng = np.random.default_rng(1)
 X = rng.standard_normal((1000, 4))
@@ -127,6 +129,54 @@ def test_checkpoints_of_another_fit_are_refused(tmp_path):
         RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0).fit(X, Y, checkpoint=tmp_path)
 
 
+def test_other_targets_weights_and_contents_are_another_fit(tmp_path):
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=Y, z=-Y, w=np.abs(Y))
+    frame.to_parquet(tmp_path / "t.parquet")
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    model = RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0)
+    table = partial(bochner.read, tmp_path / "t.parquet")
+    model.fit(table(target="y", drop=["z", "w"]), checkpoint=tmp_path / "table")
+    for other in (table(target="z", drop=["y", "w"]), table(target="y", weight="w", drop=["z"])):
+        with pytest.raises(ValueError, match="belongs to another fit"):
+            model.fit(other, checkpoint=tmp_path / "table")
+    matrix = partial(bochner.read, tmp_path / "x.npy", target=str(tmp_path / "y.npy"))
+    model.fit(matrix(), checkpoint=tmp_path / "matrix")
+    np.save(tmp_path / "y.npy", -Y)
+    with pytest.raises(ValueError, match="belongs to another fit"):
+        model.fit(matrix(), checkpoint=tmp_path / "matrix")
+    model.fit(X, Y, checkpoint=tmp_path / "array")
+    changed = Y.copy()
+    changed[17] += 1e-9
+    with pytest.raises(ValueError, match="belongs to another fit"):
+        model.fit(X, changed, checkpoint=tmp_path / "array")
+
+
+def test_a_checkpoint_keeps_to_a_folder_of_its_own(tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    model = RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0)
+    with pytest.raises(ValueError, match="holds other files"):
+        model.fit(X, Y, checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="must be a folder"):
+        model.fit(X, Y, checkpoint=tmp_path / "thesis.txt")
+    model.fit(X, Y, checkpoint=tmp_path / "c")
+    (tmp_path / "c" / "mine").write_text("later")
+    forget_checkpoint(tmp_path / "c")
+    assert os.listdir(tmp_path / "c") == ["mine"]
+
+
+def test_labels_of_objects_and_generators_go_on_in_another_process(tmp_path):
+    code = (
+        "import numpy as np, bochner, sys\n"
+        "X = np.random.default_rng(0).standard_normal((200, 3)); y = np.array(['a', 'b'] * 100, dtype=object)\n"
+        "m = bochner.RandomFeatureClassifier(bochner.RandomFourier(9), random_state=np.random.RandomState(3))\n"
+        "print(m.fit(X, y, checkpoint=sys.argv[1]).coef_.tolist())"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code, tmp_path / "c"], capture_output=True, text=True, check=True)
+            for _ in range(2)]  # fmt: skip
+    assert runs[0].stdout == runs[1].stdout
+
+
 def test_damaged_checkpoints_are_refused(tmp_path):
     model = RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0)
     model.fit(X, Y, checkpoint=tmp_path)
@@ -168,7 +218,7 @@ def test_two_fits_cannot_share_a_folder(tmp_path):
 
 
 def test_what_a_killed_writer_left_is_cleared_away(tmp_path):
-    (tmp_path / ".step-00001.checkpoint.abc.part").write_bytes(b"half")
+    (tmp_path / ".bochner-abc.part").write_bytes(b"half")
     Journal(tmp_path, {}).close()
     assert not list(tmp_path.glob(".*.part"))
 

@@ -136,10 +136,46 @@ def test_a_checkpoint_is_used_and_removed(capsys):
     assert not Path("c").exists()
 
 
+def test_a_checkpoint_never_takes_other_files_with_it(capsys):
+    Path("precious").mkdir()
+    Path("precious/thesis.txt").write_text("years of work")
+    code, _, err = run(capsys, *FIT[:-1], "precious/m.bochner", "--checkpoint", "precious")
+    assert code == 1
+    assert "holds other files" in err
+    assert Path("precious/thesis.txt").exists()
+
+
+def test_errors_of_text_labels_are_not_cut_short(capsys):
+    FRAME.assign(pet=np.where(FRAME.a > 0, "cat", "dog"))[["a", "b", "pet"]].to_csv("pets.csv", index=False)
+    FRAME.assign(pet=np.where(FRAME.a > 0, "category", "dogma"))[["a", "b", "pet"]].to_csv("other.csv", index=False)
+    succeed(capsys, "fit", "pets.csv", "--target", "pet", "--components", 30, "--out", "m.bochner")
+    out = succeed(capsys, "predict", "m.bochner", "other.csv", "--target", "pet", "--out", "p.csv", "--json")
+    assert json.loads(out)["error"] == 1.0
+
+
+def test_models_of_several_outputs(capsys):
+    both = np.column_stack([FRAME.y, -FRAME.y])
+    bochner.RandomFeatureRegressor(bochner.RandomFourier(9)).fit(FRAME[["a", "b", "c"]], both).save("m.bochner")
+    succeed(capsys, "predict", "m.bochner", "new.csv", "--out", "p.csv")
+    assert list(pd.read_csv("p.csv")) == ["prediction 0", "prediction 1"]
+    code, _, err = run(capsys, "predict", "m.bochner", "train.parquet", "--target", "y", "--out", "p.csv")
+    assert code == 1
+    assert "predicts several" in err
+
+
+def test_the_command_that_tune_prints_is_what_was_tuned(capsys):
+    words = ["tune", "train.parquet", "--target", "y", "--components", 64, "--precision", "int8", "--drop", "b",
+             "--seed", 3, "--no-standardize", "--json"]  # fmt: skip
+    command = json.loads(succeed(capsys, *words))["command"].split()
+    for word in ("--precision int8", "--drop b", "--seed 3", "--no-standardize", "--alpha", "--bandwidth"):
+        assert word in " ".join(command)
+    succeed(capsys, *command[1:])
+
+
 def test_info_without_a_file_says_which_instructions_are_used(capsys):
     out = json.loads(succeed(capsys, "info", "--json"))
     assert out["version"] == bochner.__version__
-    assert out["instruction_set"] in ("avx512", "avx2", "baseline", "none")
+    assert out["instruction_set"] in ("vnni", "avx512", "avx2", "baseline")
 
 
 def test_data_sets(capsys, tmp_path, monkeypatch):

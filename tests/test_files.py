@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -305,6 +306,111 @@ def test_a_constant_column_becomes_zero():
     assert not rows_of(read(pd.DataFrame({"k": [1e9] * 5, "y": 0.0}), target="y")).any()
 
 
+def test_integer_labels_of_csv_stay_integers(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(f"{k % 7},{2**53 + k % 3}" for k in range(60)))
+    model = RandomFeatureClassifier(RandomFourier(10), random_state=0).fit(read(tmp_path / "t.csv", target="y"))
+    assert model.classes_.tolist() == [2**53, 2**53 + 1, 2**53 + 2]
+
+
+def test_types_that_hold_the_numbers_of_all_files(tmp_path):
+    for kind, write in (("parquet", pd.DataFrame.to_parquet), ("feather", pd.DataFrame.to_feather)):
+        write(pd.DataFrame({"a": np.arange(3, dtype=np.int32), "b": np.zeros(3, np.float32)}), tmp_path / f"p-0.{kind}")
+        write(pd.DataFrame({"a": [0.5, 2.0**40], "b": [1e12 + 1, 3.0]}), tmp_path / f"p-1.{kind}")
+        rows = rows_of(read(str(tmp_path / f"p-*.{kind}"), standardize=False))
+        assert rows[3:].tolist() == [[0.5, 1e12 + 1], [2.0**40, 3.0]]
+    (tmp_path / "c-0.csv").write_text("a\n1\n2\n")
+    (tmp_path / "c-1.csv").write_text("a\n1.5\n")
+    assert rows_of(read(str(tmp_path / "c-*.csv"), standardize=False)).tolist() == [[1.0], [2.0], [1.5]]
+    lines = ['{"a": 1}'] * 50_000 + ['{"a": 0.5}']
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    assert read(tmp_path / "t.jsonl", standardize=False).read(50_000, 50_001).X.tolist() == [[0.5]]
+
+
+def test_text_stays_text_when_it_looks_like_numbers(tmp_path):
+    train = pd.DataFrame({"zip": ["45A", "123", "007"] * 20, "y": np.arange(60.0)})
+    train.to_csv(tmp_path / "train.csv", index=False)
+    model = RandomFeatureRegressor(RandomFourier(10), random_state=0).fit(read(tmp_path / "train.csv", target="y"))
+    (tmp_path / "new.csv").write_text("zip\n123\n007\n")
+    found = model.predict(read(tmp_path / "new.csv", recipe=model.recipe_))
+    assert np.array_equal(found, model.predict(train)[1:3])
+    (tmp_path / "codes.csv").write_text("zip,y\n00501,1\n501,2\n")
+    coded = read(tmp_path / "codes.csv", target="y", text_columns=["zip"])
+    assert coded.recipe.categories[0].tolist() == ["00501", "501"]
+    numbers = pd.DataFrame({"zip": [501, 7], "y": [1.0, 2.0]})
+    assert read(numbers, target="y", text_columns=["zip"]).recipe.categories[0].tolist() == ["501", "7"]
+
+
+def test_frames_as_people_have_them():
+    frame = pd.DataFrame({0: np.arange(6.0), 1: pd.array(["a", None, "b"] * 2, dtype="string"), "y": np.arange(6.0)})
+    frame["kind"] = pd.Categorical([1, 2, 1, 2, 1, 2])
+    blocks = read(frame, target="y", missing="mean")
+    assert blocks.recipe.column_names() == ["0", "1=a", "1=b", "kind=1", "kind=2"]
+    model = RandomFeatureRegressor(RandomFourier(10), random_state=0).fit(blocks)
+    assert np.allclose(model.predict(frame), model.predict(read(frame, recipe=model.recipe_)))
+    assert model.score(blocks) == pytest.approx(model.score(frame, frame.y))
+
+
+def test_indices_of_svmlight_mean_what_they_meant_in_the_fit(tmp_path):
+    rows = rng.standard_normal((100, 4))
+    dump_svmlight_file(rows, rows[:, 1], str(tmp_path / "train.svm"), zero_based=True)
+    model = RandomFeatureRegressor(RandomFourier(50), random_state=0).fit(read(tmp_path / "train.svm"))
+    new = rows[:9].copy()
+    new[:, 0] = 0.0
+    dump_svmlight_file(new, np.zeros(9), str(tmp_path / "new.svm"), zero_based=True)
+    found = model.predict(read(tmp_path / "new.svm", recipe=model.recipe_))
+    assert np.allclose(found, model.predict(new))
+    assert np.allclose(found, model.predict(scipy.sparse.csr_matrix(new)))
+    with pytest.raises(ValueError, match="no column of weights"):
+        read(tmp_path / "new.svm", weight="w")
+
+
+def test_text_targets_of_hdf5(tmp_path):
+    for k in range(2):
+        with h5py.File(tmp_path / f"t-{k}.h5", "w") as file:
+            file["x"] = rng.standard_normal((30, 2))
+            file["y"] = np.array([b"no", b"yes"] * 15)
+    blocks = read(str(tmp_path / "t-*.h5"), target="y")
+    assert RandomFeatureClassifier(RandomFourier(5)).fit(blocks).classes_.tolist() == ["no", "yes"]
+    with h5py.File(tmp_path / "t-2.h5", "w") as file:
+        file["x"] = np.zeros((3, 2))
+    with pytest.raises(ValueError, match=r"t-2.h5' has no dataset 'y'"):
+        read(str(tmp_path / "t-*.h5"), target="y")
+
+
+def test_few_rows_with_weight_are_all_there_is():
+    n = 20_000
+    frame = pd.DataFrame(rng.standard_normal((n, 3)), columns=list("abc")).assign(y=rng.standard_normal(n), w=0.0)
+    frame.loc[np.arange(20) * 997, "w"] = 1.0
+    from_file = RandomFeatureRegressor(RandomFourier(10), random_state=0, alpha=1.0).fit(
+        read(frame, target="y", weight="w", standardize=False)
+    )
+    X, y, w = frame[["a", "b", "c"]].to_numpy(), frame.y.to_numpy(), frame.w.to_numpy()
+    from_memory = RandomFeatureRegressor(RandomFourier(10), random_state=0, alpha=1.0).fit(X, y, w)
+    alone = RandomFeatureRegressor(RandomFourier(10), random_state=0, alpha=1.0).fit(X[w > 0], y[w > 0])
+    assert from_file.basis_.bandwidth_ == from_memory.basis_.bandwidth_ == alone.basis_.bandwidth_
+    assert np.allclose(from_file.coef_, from_memory.coef_)
+    assert np.allclose(from_memory.coef_, alone.coef_)
+
+
+@pytest.mark.parametrize("alpha", ["auto", "loo"])
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg"])
+def test_zero_weights_choose_the_same_penalty_from_file_and_memory(alpha, solver):
+    if alpha == "loo" and solver == "cg":
+        pytest.skip("not allowed")
+    frame = FRAME[["a", "b", "c"]].assign(y=np.where(FRAME.y > 0.5, "high", "low"), w=rng.integers(0, 2, N))
+    model = RandomFeatureClassifier(RandomFourier(60), random_state=0, alpha=alpha, solver=solver)
+    blocks = read(frame, target="y", weight="w", standardize=False)
+    from_file = bochner.models.base.clone(model).fit(blocks)
+    from_memory = model.fit(frame[["a", "b", "c"]].to_numpy(), frame.y.to_numpy(), frame.w.to_numpy())
+    assert from_file.alpha_ == from_memory.alpha_
+    assert from_file.basis_.bandwidth_ == from_memory.basis_.bandwidth_
+
+
+def test_a_column_far_from_zero_is_standardised():
+    rows = rows_of(read(pd.DataFrame({"t": 1.7e18 + 1e3 * np.arange(300)})))
+    assert rows.std() == pytest.approx(1.0, abs=1e-3)
+
+
 # ---- refusals ----
 
 
@@ -317,6 +423,10 @@ def test_a_constant_column_becomes_zero():
         (b"a,a\n1,2\n", "t.csv", {}, "multiple columns"),
         (b"a,b\n1,2\n", "t.csv", {"target": "c"}, "has no column 'c'; it has 'a', 'b'"),
         (b"a,b\n1,2\n", "t.csv", {"target": "a", "drop": ["b"]}, "no columns left"),
+        (b"a;b\n1;2\n", "t.csv", {"target": "b"}, "Is the delimiter another one"),
+        (b",b\n1,2\n", "t.csv", {"target": "b"}, "column without a name"),
+        (b"a,b\n1,x\n", "t.csv", {"weight": "b"}, "weights 'b' hold string, and must be numbers"),
+        (b"a,b\n1,2020-01-01\n", "t.csv", {"weight": "b"}, "weights 'b' hold date32"),
         (b"a,b\n1,inf\n", "t.csv", {}, "'b' has an infinite value"),
         (b"a,b\n1,2020-01-01\n", "t.csv", {}, "'b' holds date32.*drop it"),
         (b"a,b\n1,\n", "t.csv", {"missing": "mean"}, "'b' has no values at all"),

@@ -256,7 +256,7 @@ def test_what_cannot_be_merged_says_why():
     )
     with pytest.raises(ValueError, match="identical fitted bases"):
         model.merge(other)
-    with pytest.raises(ValueError, match=r"conjugate gradients keeps none.*fit with solver='cholesky'"):
+    with pytest.raises(ValueError, match="this was conjugate gradients"):
         model.merge(RandomFeatureRegressor(fourier(), alpha=0.1, solver="cg").fit(X, Y))
     with pytest.raises(ValueError, match="needs a second pass"):
         RandomFeatureRegressor(fourier(), alpha="loo").partial_fit(X, Y)

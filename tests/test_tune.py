@@ -74,6 +74,13 @@ def test_pools_labels_weights_and_blocks():
     assert tune(X, labels, basis=RandomStumps(50)).trials[0].settings == {}
 
 
+def test_counts_are_numbers_and_few_rows_are_refused():
+    counts = rng.poisson(30 + 20 * np.sin(2 * X[:, 0]))
+    assert tune(X, counts, basis=RandomFourier(100)).trials == tune(X, counts * 1.0, basis=RandomFourier(100)).trials
+    with pytest.raises(ValueError, match="too few rows"):
+        tune(X[:3], WIGGLY[:3], basis=RandomFourier(10))
+
+
 def test_settings_that_do_not_exist_are_refused():
     with pytest.raises(ValueError, match="RandomStumps has no bandwidth"):
         tune(X, WIGGLY, basis=RandomStumps(10), bandwidths=[1.0])

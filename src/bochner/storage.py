@@ -23,6 +23,7 @@ from safetensors import SafetensorError, safe_open
 
 LARGEST_TREE = 1 << 20  # bytes of JSON; whatever grows with the data is an array
 DEEPEST = 100
+PART = ".bochner-"  # how the names of files in the making begin
 NAMES = {
     "float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
     "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL",
@@ -98,10 +99,12 @@ def load(path: str | os.PathLike[str], kind: str, versions: range, known: Iterab
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write that takes its name only when it is complete and on the disk."""
-    path = Path(path)
+    given, path = os.fspath(path), Path(os.path.realpath(path))  # a link stays one, to the new file
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a folder: give a file name.")
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.part")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{str(path)!r} is a device or a pipe: files are written under another name first.")
+    part = path.with_name(f"{PART}{uuid.uuid4().hex}.part")
     try:
         with open(part, "xb") as file:
             yield file
@@ -112,7 +115,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.filename not in (None, str(part)):  # what went wrong was another file
             raise
-        raise type(error)(error.errno, f"cannot write {str(path)!r}: {error.strerror or error}") from None
+        raise type(error)(error.errno, f"cannot write {given!r}: {error.strerror or error}") from None
     finally:
         with suppress(OSError):
             part.unlink()

@@ -142,6 +142,11 @@ class Stream:
         return np.sqrt(2.0 * self.gamma(0.5 * degrees, start, stop, width))
 
 
+def priorities(start: int, stop: int, seed: int) -> np.ndarray:
+    """A random number for each row number, the same whoever asks."""
+    return Stream(seed, "rows").bits(start, stop)[:, 0].astype(np.int64)
+
+
 def sample_rows(n: int, count: int, seed: int) -> np.ndarray:
     """At most `count` of n row numbers, ascending: those with the smallest random priority.
 
@@ -152,7 +157,7 @@ def sample_rows(n: int, count: int, seed: int) -> np.ndarray:
     best = np.empty((0, 2), dtype=np.int64)  # (priority, number): ties are broken by the number
     for start in range(0, n, CHUNK * 4):
         stop = min(start + CHUNK * 4, n)
-        lot = np.column_stack([Stream(seed, "rows").bits(start, stop)[:, 0].astype(np.int64), np.arange(start, stop)])
+        lot = np.column_stack([priorities(start, stop, seed), np.arange(start, stop)])
         if len(best) == count:
             lot = lot[lot[:, 0] <= best[-1, 0]]
         best = np.vstack([best, lot])

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import ops
 from ..arrays import like, to_numpy
+from ..config import memory_budget
 from ..kernels import Kernel
 from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_integer, require_numbers
@@ -30,6 +31,7 @@ PRECISIONS = ("float32", "float64", "int8", "int14")
 LIMITS = {"int8": 127, "int14": 8191}  # the largest feature of each integer precision
 INCIDENTAL = ("feature_names_in_", "clipped_fraction_")  # fitted names that do not determine the features
 MANY_ROWS = 1 << 14
+MOST_UNITS = 1 << 20  # of a basis from a file, if it has fewer columns
 TILE = 1 << 22  # numbers in a tile of weights, or of projections
 
 
@@ -219,6 +221,11 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
             require_like(name, fitted.get(name), expected.get(name))
         basis.__dict__.update(fitted)
         basis._n_features_out = basis._m
+        if "quantizer_" in fitted and basis.quantizer_.center.shape not in ((1,), (columns,)):
+            raise ValueError("the quantizer is one of other columns")
+        units, drawn, _ = basis._units()
+        if 8 * drawn > memory_budget() or units > max(basis._m, MOST_UNITS):
+            raise ValueError(f"{drawn:,} numbers for each of {units:,} units are more than the memory budget allows")
         return basis
 
     def __sklearn_tags__(self) -> Any:

@@ -42,9 +42,11 @@ def require_like(name: str, value: Any, expected: Any) -> None:
     """Refuse a fitted value from a file that is not of the kind that a fit gives."""
     sound = type(value) is type(expected)
     if isinstance(value, float):
-        sound = sound and 0.0 <= value < np.inf
+        sound = sound and (value == 0.0 or 1e-150 < value < 1e150)
+    elif isinstance(value, int) and name.endswith("shift_"):
+        sound = sound and (0 if name == "shift_" else 1) <= value < 63
     elif isinstance(value, int) and name != "seed_":
-        sound = sound and 0 <= value < 2**63
+        sound = sound and 0 <= value < 2**31
     if not sound:
         raise ValueError(f"{name} is {value!r}, which no fit gives")
 

@@ -1,12 +1,13 @@
 """Rows in blocks."""
 
 from .base import Block, Blocks, rows_per_block
-from .checkpoint import CheckpointedBlocks, Journal
+from .checkpoint import CheckpointedBlocks, Journal, forget_checkpoint
 from .files import TableBlocks, read
 from .memory import MemoryBlocks
-from .recipe import Recipe
+from .recipe import Recipe, SparseRecipe
 
 __all__ = [
-    "Block", "Blocks", "CheckpointedBlocks", "Journal", "MemoryBlocks", "Recipe", "TableBlocks", "read",
+    "Block", "Blocks", "CheckpointedBlocks", "Journal", "MemoryBlocks", "Recipe", "SparseRecipe",
+    "TableBlocks", "forget_checkpoint", "read",
     "rows_per_block",
 ]  # fmt: skip

@@ -98,7 +98,7 @@ class Blocks(ABC):
         for part in self._parts(function, start, rows, title, workers):
             if total is None:
                 total = part
-            else:
+            elif part is not None:
                 total += part
             done = min(done + rows, self.n_rows)
             if after is not None:
@@ -150,8 +150,12 @@ class MappedBlocks(Blocks):
         return self.blocks.fingerprint()
 
     def reduce(self, function: Callable[[Block], T], **settings: Any) -> T:
+        def part(block: Block) -> Any:
+            mapped = self.function(block)
+            return function(mapped) if mapped.X.shape[0] else None  # all its rows may have been left out
+
         # By way of the blocks themselves: they may keep a record of their sums.
-        return self.blocks.reduce(lambda block: function(self.function(block)), **settings)
+        return self.blocks.reduce(part, **settings)
 
 
 def stack(parts: Any) -> Any:

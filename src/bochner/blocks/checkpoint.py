@@ -30,9 +30,13 @@ class Journal:
     def __init__(self, folder: str | os.PathLike[str], job: dict[str, Any], known: Iterable[type] = ()) -> None:
         self.folder, self.known = Path(folder), tuple(known)
         self.step = 0
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"the checkpoint {str(folder)!r} must be a folder, and it is a file.")
         self.folder.mkdir(parents=True, exist_ok=True)
+        if any(not is_own(file.name) for file in self.folder.iterdir()):
+            raise ValueError(f"the folder {str(folder)!r} holds other files: give the checkpoint a folder of its own.")
         self._lock = lock(self.folder)
-        for part in self.folder.glob(".*.part"):  # left by a run that was killed while writing
+        for part in self.folder.glob(f"{storage.PART}*.part"):  # left by a run that was killed while writing
             part.unlink()
         try:
             self._require_same(job)
@@ -87,6 +91,15 @@ class Journal:
             raise OSError(error.errno, f"{error.strerror}; the last good checkpoint is kept") from None
 
 
+def forget_checkpoint(folder: str | os.PathLike[str]) -> None:
+    """Delete what a journal wrote in its folder, and the folder if nothing else is in it."""
+    folder = Path(folder)
+    for file in [*folder.glob("*.checkpoint"), folder / "lock"]:
+        file.unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
 class CheckpointedBlocks(Blocks):
     """Blocks whose sums are kept in a journal."""
 
@@ -138,6 +151,11 @@ class Writer:
         self.journal._save(self.name, {**self.state, "done": done, "total": total})
         now = time.monotonic()
         self.next_time = now + max(INTERVAL, (now - begun) / SHARE)
+
+
+def is_own(name: str) -> bool:
+    """Whether a journal gives its files such names."""
+    return name == "lock" or name.endswith(".checkpoint") or (name.startswith(storage.PART) and name.endswith(".part"))
 
 
 def lock(folder: Path) -> int | None:

@@ -13,7 +13,7 @@ from .base import Block, Blocks
 from .formats.base import Choice, Table
 from .paths import format_of, matching
 from .progress import Progress
-from .recipe import Recipe, Summary
+from .recipe import Recipe, SparseRecipe, Summary
 from .regroup import regroup
 
 SURVEYED = 1 << 16  # rows at a time while means are learned, whatever the memory budget: the same bits for any
@@ -42,7 +42,9 @@ class TableBlocks(Blocks):
         return regroup(encoded(), start, rows)
 
     def fingerprint(self) -> dict[str, Any]:
-        return {**super().fingerprint(), "files": self.table.sizes(), "recipe": self.recipe.digest()}
+        table = self.table
+        columns = {"target": repr(table.target), "weights": repr(table.weight)}
+        return {**super().fingerprint(), **columns, "files": table.sizes(), "recipe": self.recipe.digest()}
 
 
 def read(
@@ -55,11 +57,12 @@ def read(
     standardize: bool = True,
     missing: str = "refuse",
     text: str = "auto",
+    text_columns: Iterable[str] = (),
     categories: int = 64,
     header: bool = True,
     delimiter: str | None = None,
     rows: str | None = None,
-    recipe: Recipe | None = None,
+    recipe: Any = None,
     n_columns: int | None = None,
 ) -> Blocks:
     """Rows of files, in blocks that models fit without ever holding all of them.
@@ -73,6 +76,7 @@ def read(
     standardize : numbers get mean 0 and variance 1, by the means of this pass, which the recipe keeps.
     missing : "refuse", or "mean": the mean of its column for a number, none of its categories for text.
     text : "onehot", "hash", or "auto": one column per category up to `categories` of them, else hashed to as many.
+    text_columns : columns that are text although they look like numbers, such as codes with zeros in front.
     header, delimiter : of CSV. rows : the dataset of HDF5 that holds the matrix.
     recipe : that of a fitted model (model.recipe_), to read rows to predict; nothing is learned then.
     n_columns : of svmlight, where it is more than the file shows.
@@ -88,8 +92,10 @@ def read(
     require_choice("missing", missing, ["refuse", "mean"])
     require_choice("text", text, ["auto", "onehot", "hash"])
     require_integer("categories", categories)
-    wanted = None if recipe is None else list(recipe.names)
-    choice = Choice(wanted, target, weight, [drop] if isinstance(drop, str | int) else list(drop))
+    wanted = list(recipe.names) if isinstance(recipe, Recipe) else None
+    dropped = [drop] if isinstance(drop, str | int) else list(drop)
+    texts = list(text_columns) if recipe is None else list(recipe.texts)
+    choice = Choice(wanted, target, weight, dropped, texts)
     if hasattr(source, "columns") or hasattr(source, "schema"):
         table: Table = frame_table(source, choice)
     else:
@@ -98,8 +104,12 @@ def read(
         if format == "svmlight":
             from .formats.svmlight import SvmlightBlocks
 
-            return SvmlightBlocks(files, n_columns)
+            if weight is not None or dropped:
+                raise ValueError("svmlight rows have no column of weights and none to drop.")
+            return SvmlightBlocks(files, n_columns, recipe)
         table = open_table(files, format, choice, header, delimiter, rows)
+    if isinstance(recipe, SparseRecipe):
+        raise ValueError("the model was fitted to svmlight rows: give such a file.")
     if recipe is not None:
         require_same_kinds(table, recipe)
         count_rows(table)

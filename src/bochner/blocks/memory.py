@@ -11,7 +11,7 @@ from ..arrays import to_numpy
 from ..streams import sample_rows
 from .base import Block, Blocks
 
-LOOKED_AT = 1000  # rows that stand for all when arrays are told apart
+LOOKED_AT = 1000  # rows that stand for all when memory maps are told apart
 
 
 class MemoryBlocks(Blocks):
@@ -37,13 +37,16 @@ class MemoryBlocks(Blocks):
         return Block(X, y, weight, 0)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Sizes, types, and a digest of some rows: the same ones for the same number of rows."""
+        """A digest of all rows, targets and weights; of a memory map, of all targets and of some rows."""
         digest = hashlib.sha256()
-        some = self.take(sample_rows(self.n_rows, LOOKED_AT, seed=4))
-        for part in some[:3]:
+        X = self.X[sample_rows(self.n_rows, LOOKED_AT, seed=4)] if self._mapped else to_numpy(self.X)
+        for part in (X, to_numpy(self.y), to_numpy(self.weight)):
             for array in (part.data, part.indices, part.indptr) if hasattr(part, "indptr") else (part,):
-                digest.update(str(array.dtype).encode() if array is not None else b"none")
-                digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+                digest.update(f"{getattr(array, 'dtype', None)}{np.shape(array)}".encode())
+                # An array of objects holds addresses, which are others next time.
+                is_object = array is None or np.asarray(array).dtype.kind == "O"
+                digest.update(repr(None if array is None else np.asarray(array).tolist()).encode() if is_object
+                              else np.ascontiguousarray(array).tobytes())  # fmt: skip
         return {**super().fingerprint(), "data": digest.hexdigest()}
 
 

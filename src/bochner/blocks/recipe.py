@@ -72,7 +72,13 @@ class Recipe:
         return [name for name in self.names if name not in self.texts]
 
     @property
+    def n_inputs(self) -> int:
+        """Columns of the table."""
+        return len(self.names)
+
+    @property
     def n_columns(self) -> int:
+        """Columns that come out."""
         return len(self.means) + sum(map(self._width, self.categories))
 
     def column_names(self) -> list[str]:
@@ -132,6 +138,14 @@ class Recipe:
         rows = rows[places[text.codes[rows]] >= 0]
         out[rows, places[text.codes[rows]]] = signs[text.codes[rows]]
 
+    def to_state(self) -> dict[str, Any]:
+        """For a file, where names of columns are text apart: there may be many."""
+        return {**vars(self), "names": np.array(self.names, dtype=object), "texts": np.array(self.texts, dtype=object)}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Recipe:
+        return cls(**{**state, "names": tuple(state["names"].tolist()), "texts": tuple(state["texts"].tolist())})
+
     def digest(self) -> str:
         """What tells this recipe from another."""
         plain = [self.names, self.texts, self.hash_columns, self.missing, self.standardize, self.dtype]
@@ -146,6 +160,34 @@ class Recipe:
 
     def __hash__(self) -> int:
         return hash(self.digest())
+
+
+@dataclass(frozen=True)
+class SparseRecipe:
+    """What rows of "index:value" mean: how many columns there are, and the index of the first, 0 or 1."""
+
+    n_columns: int
+    first: int
+
+    standardize, texts, missing, names = False, (), "refuse", ()
+
+    @property
+    def n_inputs(self) -> int:
+        return self.n_columns
+
+    def __post_init__(self) -> None:
+        if type(self.n_columns) is not int or self.n_columns < 1 or self.first not in (0, 1):
+            raise ValueError("this is no recipe")
+
+    def encode(self, rows: Any) -> Any:
+        """A CSR matrix or an array of as many columns."""
+        rows = rows.tocsr().astype(np.float64) if hasattr(rows, "tocsr") else np.asarray(rows, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_columns:
+            raise ValueError(f"X has shape {rows.shape}; the model was fitted to {self.n_columns} columns.")
+        return rows
+
+    def digest(self) -> str:
+        return repr(self)
 
 
 def require_sound(values: np.ndarray, names: list[str], missing: str, start: int) -> bool:
@@ -174,13 +216,13 @@ def hash_text(column: str, value: str, width: int) -> tuple[int, int]:
 
 def chunk_of_frame(frame: Any, recipe: Recipe) -> Chunk:
     """The columns of a pandas or polars frame that a recipe names; others are left alone."""
-    present = set(frame.columns)
+    present = {str(name): name for name in frame.columns}
     for name in recipe.names:
         if name not in present:
             raise ValueError(f"the frame has no column {name!r}, which the model was fitted to.")
-    numbers = [number_column(frame[name], name) for name in recipe.numbers]
+    numbers = [number_column(frame[present[name]], name) for name in recipe.numbers]
     table = np.column_stack(numbers) if numbers else np.empty((len(frame), 0))
-    return Chunk(table, {name: text_column(frame[name]) for name in recipe.texts})
+    return Chunk(table, {name: text_column(frame[present[name]]) for name in recipe.texts})
 
 
 def number_column(column: Any, name: str) -> np.ndarray:
@@ -193,10 +235,10 @@ def number_column(column: Any, name: str) -> np.ndarray:
 
 def text_column(column: Any) -> Text:
     places: dict[str, int] = {}
-    # A missing value is None, or a NaN or NaT, which does not equal itself.
+    missing = (column.isna() if hasattr(column, "isna") else column.is_null()).to_numpy()
     codes = [
-        -1 if value is None or value != value else places.setdefault(str(value), len(places))
-        for value in column.to_list()
+        -1 if gap else places.setdefault(str(value), len(places))
+        for value, gap in zip(column.to_list(), missing, strict=True)
     ]
     return Text(np.array(codes, dtype=np.int64), list(places))
 
@@ -233,4 +275,4 @@ class Summary:
     def deviations(self) -> np.ndarray:
         """Standard deviations; 1 for a column that does not vary, which then becomes 0."""
         deviation = np.sqrt(self.square / np.maximum(self.count, 1))
-        return np.where(deviation > 1e-12 * np.abs(self.mean), deviation, 1.0)
+        return np.where(deviation > 8 * np.finfo(np.float64).eps * np.abs(self.mean), deviation, 1.0)

@@ -61,6 +61,8 @@ class Reading:
     """Missing values: "refuse" them, naming the column, or take the "mean" of the column."""
     text: str = "auto"
     """Columns of text: "onehot", "hash", or "auto", which hashes those with more than --categories values."""
+    text_columns: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    """A column of text although it looks like numbers, such as codes with leading zeros; may be given several times."""
     categories: int = 64
     """The most categories of text that get a column each; the number of columns for hashed text."""
     standardize: bool = True
@@ -75,6 +77,7 @@ class Reading:
     def read(self, files: Sequence[str], target: str | None) -> Any:
         return bochner.read(
             list(files), target=target, weight=self.weight, drop=self.drop, missing=self.missing, text=self.text,
+            text_columns=self.text_columns,
             categories=self.categories, standardize=self.standardize, format=self.format, header=self.header,
             delimiter=self.delimiter,
         )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,12 +16,12 @@ import bochner
 
 from ..bases import REGISTRY
 from ..blocks import Recipe, rows_per_block
+from ..models.targets import looks_like_labels
 from ..ops import describe
 from ..validation import require_choice
 from .app import Printing, Reading, app, show, two_columns
 from .writing import writer_for
 
-FEW_VALUES = 20  # a target of so many different whole numbers is taken for labels
 Task = Literal["auto", "classification", "regression"]
 
 
@@ -93,7 +92,7 @@ def fit(
         model.fit(blocks, checkpoint=checkpoint)
         model.save(out, sums=sums)
     if checkpoint is not None:
-        shutil.rmtree(checkpoint)
+        bochner.blocks.forget_checkpoint(checkpoint)
     seconds = time.perf_counter() - begun
     show(printing, {**facts(model, out), "seconds": seconds}, described(model, out, f"fitted in {seconds:.1f} s"))
 
@@ -145,7 +144,10 @@ def predict(
         raise ValueError("--scores is for classification; use --std for a regressor.")
     with printing.settings():
         blocks = rows_for(fitted, files, target, format, header, delimiter)
-        judge = Judge(classifies) if target is not None or blocks.recipe is None else None
+        several = not classifies and np.ndim(fitted.intercept_) > 0
+        if target is not None and several:
+            raise ValueError("--target is one column, and the model predicts several: leave it out.")
+        judge = None if several else Judge(classifies)
         with writer_for(out, blocks.n_rows) as write:
             for block in blocks.walk(rows_at_a_time(fitted), title="predictions"):
                 columns = predicted(fitted, block.X, scores, std)
@@ -212,14 +214,15 @@ def tune(
             classification=hasattr(model, "class_weight"), random_state=seed,
         )  # fmt: skip
         if out is not None:
-            model.set_params(basis=tuned.basis, random_state=seed).fit(blocks).save(out)
+            model.set_params(basis=tuned.basis, alpha=tuned.alpha, random_state=seed).fit(blocks).save(out)
     table = Table("settings", title="Candidates, the best first", title_justify="left")
     for name in ("features", "alpha", "held-out error", "rows", "rounds"):
         table.add_column(name, justify="right")
     for t in tuned.trials:
         settings = ", ".join(f"{name} {value:g}" for name, value in t.settings.items()) or "as given"
         table.add_row(settings, f"{t.components:,}", f"{t.alpha:.2g}", f"{t.error:.4f}", f"{t.rows:,}", str(t.rounds))
-    command = command_for(tuned, files, target, basis)
+    options = {"target": target, "basis": basis, "precision": precision, "seed": seed, "task": task}
+    command = command_for(tuned, files, options | vars(reading))
     show(printing, {"trials": [vars(t) for t in tuned.trials], "command": command}, table)
     if not printing.as_json:
         print(f"held-out error: squared error over that of the mean\nto fit the best: {command}")
@@ -256,18 +259,11 @@ def make_basis(name: str, components: int, bandwidth: float | None, pool_size: i
 def make_model(blocks: Any, task: str) -> Any:
     """A classifier or a regressor, as asked or as the targets look."""
     if task == "auto":
-        task = "classification" if looks_like_labels(blocks) else "regression"
+        y = blocks.read(0, min(blocks.n_rows, 100_000)).y
+        if y is None:
+            raise ValueError("which column is to be predicted? Give --target.")
+        task = "classification" if looks_like_labels(y) else "regression"
     return bochner.RandomFeatureClassifier() if task == "classification" else bochner.RandomFeatureRegressor()
-
-
-def looks_like_labels(blocks: Any) -> bool:
-    """Text, truth values, or few different whole numbers among the first rows."""
-    y = blocks.read(0, min(blocks.n_rows, 100_000)).y
-    if y is None:
-        raise ValueError("which column is to be predicted? Give --target.")
-    if y.dtype.kind in "USOb":
-        return True
-    return bool(y.ndim == 1 and (y == np.rint(y)).all() and len(np.unique(y)) <= FEW_VALUES)
 
 
 def number(name: str, text: str) -> float:
@@ -328,7 +324,9 @@ class Judge:
     def add(self, predictions: np.ndarray, truth: np.ndarray) -> None:
         self.rows += len(truth)
         if self.classifies:
-            self.wrong += int(np.count_nonzero(predictions != truth.astype(predictions.dtype)))
+            alike = predictions.dtype.kind in "biuf" and truth.dtype.kind in "biuf"
+            wrong = predictions != truth if alike else predictions.astype(str) != truth.astype(str)
+            self.wrong += int(np.count_nonzero(wrong))
             return
         self.squares += float(np.sum((predictions - truth) ** 2))
         truth = truth.astype(np.float64)
@@ -338,8 +336,8 @@ class Judge:
         if self.classifies:
             return {"error": self.wrong / self.rows}
         spread = self.sum_yy - self.sum_y**2 / self.rows
-        explained = 1.0 - self.squares / spread if spread > 0 else float("nan")
-        return {"root mean squared error": float(np.sqrt(self.squares / self.rows)), "r2": explained}
+        error = {"root mean squared error": float(np.sqrt(self.squares / self.rows))}
+        return {**error, "r2": 1.0 - self.squares / spread} if spread > 0 else error
 
 
 def facts(model: Any, path: Path) -> dict[str, Any]:
@@ -369,12 +367,19 @@ def described(model: Any, path: Path, title: str) -> Table:
     return two_columns(title, rows)
 
 
-def command_for(tuned: Any, files: list[str], target: str | None, basis: str) -> str:
-    best = tuned.trials[0]
-    words = ["bochner", "fit", *files, *(["--target", target] if target else []), "--basis", basis]
-    words += ["--components", str(best.components)]
-    for name, value in best.settings.items():
-        words += [f"--{name.replace('_', '-')}", f"{value:g}"]
+def command_for(tuned: Any, files: list[str], options: dict[str, Any]) -> str:
+    """The command that fits the best candidate to all rows; options that have their default value are left out."""
+    best, usual = tuned.trials[0], vars(Reading()) | {"seed": 0, "task": "auto", "target": None, "precision": None}
+    words = ["bochner", "fit", *files, "--components", str(best.components), "--alpha", f"{best.alpha:.6g}"]
+    for name, value in {**options, **best.settings}.items():
+        if name in usual and value == usual[name]:
+            continue
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            for item in value if isinstance(value, tuple) else (value,):
+                words += [f"--{flag}", str(item)]
     return shlex.join([*words, "--out", "m.bochner"])
 
 

@@ -37,6 +37,20 @@ KEPT = (Moments, FoldedMoments, Sums, Survey, LabelCounts, TargetSums)  # the su
 SOLVERS = ("auto", "cholesky", "dual", "cg")
 
 
+class Scored:
+    """`score` that takes Blocks too; before scikit-learn's own in the order of classes."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of right labels, or R^2; Blocks have their own targets and weights."""
+        if isinstance(X, Blocks):
+            parts = [(block.y, block.weight) for block in X.stream(0, rows_per_block(X.n_columns))]
+            if y is not None or parts[0][0] is None:
+                raise ValueError("score takes the targets of blocks from the blocks: name them in bochner.read.")
+            y = np.concatenate([target for target, _ in parts])
+            sample_weight = None if parts[0][1] is None else np.concatenate([weight for _, weight in parts])
+        return float(super().score(X, y, sample_weight))  # type: ignore[misc]
+
+
 class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     """A basis, the squared loss and a solver. Subclasses say how targets are coded and predictions read."""
 
@@ -107,7 +121,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
     def _job(self, blocks: Blocks) -> dict[str, Any]:
         """What must be the same for a fit to be taken up again."""
-        parameters = {name: repr(value) for name, value in self.get_params().items() if name != "verbose"}
+        parameters = {name: described(value) for name, value in self.get_params().items() if name != "verbose"}
         settings = {name: value for name, value in get_config().items() if name != "progress"}
         return {"model": type(self).__name__, **parameters, **settings, **blocks.fingerprint()}
 
@@ -200,8 +214,9 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         self.n_features_in_ = blocks.n_columns
         if blocks.recipe is not None:
             self.recipe_ = blocks.recipe
-            self.n_features_in_ = len(self.recipe_.names)
-            self.feature_names_in_ = np.array(self.recipe_.names, dtype=object)
+            self.n_features_in_ = self.recipe_.n_inputs
+            if self.recipe_.names:
+                self.feature_names_in_ = np.array(self.recipe_.names, dtype=object)
 
     def _require_same_columns(self, blocks: Blocks) -> None:
         columns = int(self.basis_.n_features_in_)
@@ -313,3 +328,9 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def described(value: Any) -> str:
+    """A parameter in words that are the same in another process: generators are told by their kind alone."""
+    generators = (np.random.RandomState, np.random.Generator)
+    return type(value).__name__ if isinstance(value, generators) else repr(value)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from .base import RandomFeatureModel
+from .base import RandomFeatureModel, Scored
 from .targets import Labelled
 
 
-class RandomFeatureClassifier(Labelled, ClassifierMixin, RandomFeatureModel):
+class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureModel):
     """Least-squares classification on random features.
 
     Parameters are those of RandomFeatureRegressor, and

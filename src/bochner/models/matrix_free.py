@@ -28,6 +28,7 @@ WORKERS = os.cpu_count() or 1
 class Sums:
     """The sums that need no matrix of the size of the features."""
 
+    rows: int
     weight: float
     sum_z: np.ndarray
     sum_y: np.ndarray
@@ -71,7 +72,7 @@ def fit_matrix_free(problem: Problem, reason: str) -> Fit:
     solution = Solution(b, found.method, alpha, found.status, found.residual, found.iterations, reason)
     # (G + alpha I) b = c gives RSS + alpha |b|^2 = y'y - b'c.
     energy = np.maximum(square - np.sum(b * cross, axis=0), 0.0)
-    noise = noise_variance(energy, sums.weight, max(sums.weight, problem.blocks.n_rows), problem.intercept)
+    noise = noise_variance(energy, sums.weight, max(sums.weight, sums.rows), problem.intercept)
     return Fit(solution, mean_y - mean_z @ b, note, noise)
 
 
@@ -120,7 +121,8 @@ def first_sums(problem: Problem, block: Block) -> Sums:
     weight = np.ones(len(y)) if block.weight is None else block.weight
     weighted = y * weight[:, None]
     cross = np.asarray(features.T @ np.column_stack([weight, weighted]), dtype=np.float64)
-    return Sums(float(weight.sum()), cross[:, 0], weighted.sum(axis=0), cross[:, 1:], np.sum(y * weighted, axis=0))
+    sums_y = weighted.sum(axis=0), cross[:, 1:], np.sum(y * weighted, axis=0)
+    return Sums(len(y), float(weight.sum()), cross[:, 0], *sums_y)
 
 
 def probe_alpha(problem: Problem) -> tuple[float, str]:

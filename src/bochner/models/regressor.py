@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .base import RandomFeatureModel
+from .base import RandomFeatureModel, Scored
 from .targets import Numeric
 
 
@@ -21,7 +21,7 @@ class MultiOutputRegressor(RegressorMixin):
         return tags
 
 
-class RandomFeatureRegressor(Numeric, MultiOutputRegressor, RandomFeatureModel):
+class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatureModel):
     """Ridge regression on random features.
 
     Parameters

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..bases.settle import SAMPLE, largest_size
 from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks
 from ..blocks.base import stack
-from ..streams import sample_rows
+from ..streams import priorities
 from ..validation import require_finite
 from .checks import check_weights
 
@@ -37,18 +37,46 @@ OpenJournal = Callable[[Blocks], Journal | None]
 
 @dataclass
 class Survey:
-    """What a pass over blocks tells before anything is fitted."""
+    """What a pass over rows tells before anything is fitted: sampled rows, by priority, and about targets.
+
+    Rows of weight zero are not there: not for the bandwidth, nor for the largest number.
+    """
 
     sample: Any
+    numbers: np.ndarray
+    priorities: np.ndarray
     largest: float
     weight: float
     targets: Any
 
+    @classmethod
+    def of(cls, model: Any, block: Block) -> Survey:
+        n = block.X.shape[0]
+        weight = np.ones(n) if block.weight is None else block.weight
+        there = np.flatnonzero((weight > 0) & ~model._is_weightless(block.y))
+        order = priorities(block.start, block.start + n, seed=0)[there]
+        chosen = there[np.argsort(order, kind="stable")[:SAMPLE]]
+        chosen.sort()
+        present = block.X if len(there) == n else block.X[there]
+        return cls(
+            block.X[chosen], block.start + chosen, priorities(block.start, block.start + n, seed=0)[chosen],
+            largest_size(present), float(weight[there].sum()), model._summarize(block.y, block.weight),
+        )  # fmt: skip
+
     def __iadd__(self, other: Survey) -> Survey:
-        self.sample = stack([self.sample, other.sample])
+        numbers, order = (np.concatenate(pair) for pair in zip(self._tickets(), other._tickets(), strict=True))
+        kept = np.sort(np.lexsort((numbers, order))[:SAMPLE])  # ties are broken by the number
+        self.sample, self.numbers, self.priorities = (
+            stack([self.sample, other.sample])[kept],
+            numbers[kept],
+            order[kept],
+        )
         self.largest, self.weight = max(self.largest, other.largest), self.weight + other.weight
         self.targets += other.targets
         return self
+
+    def _tickets(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.numbers, self.priorities
 
 
 def own_targets(blocks: Blocks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
@@ -61,23 +89,22 @@ def own_targets(blocks: Blocks, y: Any, sample_weight: Any) -> tuple[Any, Any, A
 def ready_arrays(
     model: Any, X: Any, y: Any, sample_weight: Any, *, first: bool, classes: Any, whole: bool, open_journal: OpenJournal
 ) -> Ready:
-    """Arrays: checked, coded, and without the rows of weight zero, which are not there for the bandwidth either."""
+    """Arrays: checked as a whole, then as blocks are."""
     X, y = model._validate(X, y, reset=first)
     weight = check_weights(sample_weight, X.shape[0])
-    summary = model._summarize(y, weight)
+    survey = Survey.of(model, Block(X, y, weight, 0))
     if model._classifies and first:
         check_classification_targets(y)
-    learn(model, summary, first, classes)
+    learn(model, survey.targets, first, classes)
     codes = model._code(y)
-    weight = check_weights(model._weigh(y, weight, summary if whole else None), X.shape[0])
-    if weight is not None and (weight == 0).any():
-        X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
+    weight = check_weights(model._weigh(y, weight, survey.targets if whole else None), X.shape[0])
     blocks: Blocks = MemoryBlocks(X, codes, weight)
     journal = open_journal(blocks)
     if journal is not None:
         blocks = CheckpointedBlocks(blocks, journal)
-    sample = X[sample_rows(X.shape[0], SAMPLE, seed=0)] if first else None
-    return Ready(blocks, sample, largest_size(X) if first else 0.0, journal)
+    if weight is not None and (weight == 0).any():
+        blocks = blocks.map(present_rows)
+    return Ready(blocks, survey.sample, survey.largest, journal)
 
 
 def ready_blocks(
@@ -91,22 +118,25 @@ def ready_blocks(
     if journal is not None:
         blocks = CheckpointedBlocks(blocks, journal)
     checked = blocks.map(lambda block: check_block(block, model._dtypes()))
-    survey = Survey(None, 0.0, 0.0, None)
+    survey: Survey | None = None
     if first or whole:
-        numbers = sample_rows(blocks.n_rows, SAMPLE, seed=0)
-        survey = checked.reduce(
-            lambda block: survey_block(model, block, numbers), rows=survey_rows(blocks), title="survey"
-        )
+        survey = checked.reduce(lambda block: Survey.of(model, block), rows=survey_rows(blocks), title="survey")
         if not survey.weight > 0:
             raise ValueError("sample_weight must not be all zero.")
-    learn(model, survey.targets, first, classes)
+    targets = None if survey is None else survey.targets
+    learn(model, targets, first, classes)
 
     def code(block: Block) -> Block:
-        weight = model._weigh(block.y, block.weight, survey.targets if whole else None)
-        coded = Block(block.X, model._code(block.y), weight, block.start)
-        return coded if weight is None or (weight > 0).all() else coded.only(weight > 0)
+        weight = model._weigh(block.y, block.weight, targets if whole else None)
+        return present_rows(Block(block.X, model._code(block.y), weight, block.start))
 
-    return Ready(checked.map(code), survey.sample, survey.largest, journal)
+    sample, largest = (None, 0.0) if survey is None else (survey.sample, survey.largest)
+    return Ready(checked.map(code), sample, largest, journal)
+
+
+def present_rows(block: Block) -> Block:
+    """Without the rows of weight zero."""
+    return block if block.weight is None or (block.weight > 0).all() else block.only(block.weight > 0)
 
 
 def survey_rows(blocks: Blocks) -> int:
@@ -129,12 +159,3 @@ def check_block(block: Block, dtypes: list[Any]) -> Block:
         X = X.astype(np.float64)
     require_finite(X, f"the block from row {block.start} on")
     return Block(X, np.asarray(y), check_weights(weight, X.shape[0], some=True), block.start)
-
-
-def survey_block(model: Any, block: Block, numbers: np.ndarray) -> Survey:
-    inside = (numbers >= block.start) & (numbers < block.start + block.X.shape[0])
-    chosen = numbers[inside] - block.start
-    weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
-    sample = block.X[chosen[weight[chosen] > 0]]
-    present = block.X if (weight > 0).all() else block.X[weight > 0]
-    return Survey(sample, largest_size(present), float(weight.sum()), model._summarize(block.y, block.weight))

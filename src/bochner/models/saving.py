@@ -10,7 +10,7 @@ import numpy as np
 from .. import storage
 from ..bases import REGISTRY, Basis
 from ..bases.quantize import Quantizer
-from ..blocks import Recipe
+from ..blocks import Recipe, SparseRecipe
 from ..kernels import Kernel
 from ..moments import Moments
 from ..solvers import Solution
@@ -31,7 +31,7 @@ def kinds_of(base: type) -> list[type]:
 
 
 # What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
-PARTS: tuple[type, ...] = (*REGISTRY.values(), *kinds_of(Kernel), Quantizer, Recipe, Moments, Solution)
+PARTS: tuple[type, ...] = (*REGISTRY.values(), *kinds_of(Kernel), Quantizer, Recipe, SparseRecipe, Moments, Solution)
 FIT = ("intercept", "penalty", "noise")
 
 
@@ -69,6 +69,8 @@ class Saved:
         if not isinstance(parameters["random_state"], int | None):
             parameters["random_state"] = None  # a generator has moved on; the seed is in the basis
         fitted = {name: value for name, value in vars(self).items() if name in FITTED}
+        if "classes_" in fitted:
+            del fitted["_outputs"]  # the classes again
         if self.moments_ is not None:
             fitted["_rows"] = int(self.moments_.rows)
         return {
@@ -88,12 +90,15 @@ class Saved:
         basis, solution, moments, widest = (state[name] for name in ("basis", "solution", "moments", "widest"))
         require_kind(basis, Basis)
         require_solution(solution, int(basis.n_components))
+        require_widest(widest, basis, moments)
         outputs = solution.coefficients.shape[1]
         given = type(basis)(**basis.get_params(deep=False)) if state["basis_given"] else None
         model = cls(**{**state["parameters"], "basis": given})
         model._check_parameters()
         require_fitted(state["fitted"], basis)
         model.__dict__.update(state["fitted"])
+        if "classes_" in state["fitted"]:
+            model._outputs = tuple(model.classes_.tolist())
         model._require_outputs(outputs)
         for name in ("intercept", "noise"):
             require_shape(state[name], (outputs,))
@@ -108,10 +113,10 @@ class Saved:
 
 
 FITTED: dict[str, Any] = {
-    "n_features_in_": int, "feature_names_in_": np.ndarray, "classes_": np.ndarray, "recipe_": Recipe,
+    "n_features_in_": int, "feature_names_in_": np.ndarray, "classes_": np.ndarray, "recipe_": (Recipe, SparseRecipe),
     "precision_reason_": str, "_outputs": tuple, "_offset": (np.ndarray, float), "_rows": int,
 }  # fmt: skip
-ALWAYS = {"n_features_in_", "precision_reason_", "_outputs", "_rows"}
+ALWAYS = {"n_features_in_", "precision_reason_", "_rows"}
 
 
 def require_kind(value: Any, kind: Any) -> None:
@@ -125,7 +130,7 @@ def require_fitted(fitted: dict[str, Any], basis: Basis) -> None:
     if not set(fitted) >= ALWAYS:
         raise ValueError(f"{', '.join(ALWAYS - set(fitted))} is missing")
     recipe, columns = fitted.get("recipe_"), fitted["n_features_in_"]
-    made, given = (columns, columns) if recipe is None else (recipe.n_columns, len(recipe.names))
+    made, given = (columns, columns) if recipe is None else (recipe.n_columns, recipe.n_inputs)
     if (basis.n_features_in_, columns) != (made, given):
         raise ValueError("the model and its basis have different columns")
 
@@ -137,6 +142,17 @@ def require_solution(solution: Any, features: int) -> None:
             require_kind(getattr(solution, name), kind)
     require_kind(solution.coefficients, np.ndarray)
     require_shape(solution.coefficients, (features, *solution.coefficients.shape[1:2]))
+    if not solution.coefficients.size:
+        raise ValueError("there are no coefficients")
+
+
+def require_widest(widest: Any, basis: Basis, moments: Any) -> None:
+    """The basis whose sums a file holds must begin with the columns of the model's own."""
+    if widest is None:
+        return
+    require_kind(widest, Basis)
+    if moments is None or widest.truncated(int(basis.n_components)).identity() != basis.identity():
+        raise ValueError("the sums belong to another basis")
 
 
 def require_shape(array: Any, shape: tuple[int, ...]) -> None:

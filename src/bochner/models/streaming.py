@@ -142,8 +142,8 @@ class Streaming(ABC):
         if self.moments_ is None:
             how = self._solved.solution.method
             raise ValueError(
-                f"{verb} needs the sums of the fit, which are not at hand ({how} keeps none, and a file has them only "
-                "by save(sums=True)): fit with solver='cholesky'."
+                f"{verb} needs the sums of the fit, which are not at hand: fit with solver='cholesky' (this was "
+                f"{how}), and save with sums=True."
             )
         return self.moments_
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from ..validation import require_finite
 
 MOST_CLASSES = 100_000
+FEW = 20  # different whole numbers that are taken for labels where nobody says
 
 
 @dataclass
@@ -104,6 +105,11 @@ class Labelled:
             )
         return index
 
+    def _is_weightless(self, y: np.ndarray) -> np.ndarray:
+        """Which rows have a class of weight zero."""
+        given = self.class_weight if isinstance(self.class_weight, dict) else {}
+        return np.isin(column_or_1d(y), [label for label, weight in given.items() if weight == 0])
+
     def _require_outputs(self, outputs: int) -> None:
         """Refuse a number of scores that the classes do not have."""
         if not np.array_equal(sorted_labels(self.classes_)[0], self.classes_):
@@ -154,6 +160,9 @@ class Numeric:
             )
         return y.reshape(len(y), -1) - self._offset
 
+    def _is_weightless(self, y: np.ndarray) -> np.ndarray:
+        return np.zeros(len(y), dtype=bool)
+
     def _require_outputs(self, outputs: int) -> None:
         """Refuse a number of outputs that the targets did not have."""
         if np.prod(self._outputs, dtype=int) != outputs or np.shape(self._offset) != (outputs,):
@@ -176,3 +185,10 @@ def sorted_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     except TypeError:
         raise ValueError("labels of mixed types cannot be sorted: make them all text or all numbers.") from None
     return labels, index
+
+
+def looks_like_labels(y: np.ndarray) -> bool:
+    """Text, truth values, or at most FEW different whole numbers."""
+    if y.dtype.kind not in "iuf":
+        return True
+    return bool(y.ndim == 1 and (y == np.rint(y)).all() and len(np.unique(y)) <= FEW)

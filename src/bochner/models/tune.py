@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.multiclass import type_of_target
 
 from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
@@ -28,6 +27,7 @@ from .penalty import candidates, smallest
 from .problem import fold_of
 from .regressor import RandomFeatureRegressor
 from .rows import Ready
+from .targets import looks_like_labels
 
 FACTORS = (0.125, 0.25, 0.5, 0.7071, 1.0, 1.4142, 2.0, 4.0)  # times the median distance
 POOL_SIZES = (2, 3, 4, 6, 8, 16)
@@ -72,7 +72,7 @@ def tune(
     X, y : rows and targets as fit takes them; or Blocks. basis : the kind of basis, and the most features to try.
     bandwidths : candidates; eight multiples of the median distance if None. pool_sizes : likewise, of maxout and gates.
     components : numbers of features; the most there are and its halves down to an eighth if None.
-    classification : whether y are labels; if None, what scikit-learn takes them for.
+    classification : whether y are labels; if None, text, truth values and up to 20 different whole numbers are.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def tune(
     True
     """
     basis = RandomFourier(1000) if basis is None else basis
-    model: Any = RandomFeatureClassifier() if looks_like_labels(X, y, classification) else RandomFeatureRegressor()
+    model: Any = RandomFeatureClassifier() if classifies(X, y, classification) else RandomFeatureRegressor()
     model.set_params(basis=basis, random_state=random_state)
     ready = model._ready(X, y, None, first=True, whole=True)
     made = settings_of(basis, ready, bandwidths, pool_sizes, random_state)
@@ -125,19 +125,19 @@ class Contender:
         """The best number of features and penalty at the sums there are."""
         assert self.sums is not None
         held, train = self.sums.folds
-        assert held is not None and train is not None
+        if held is None or train is None:
+            raise ValueError("there are too few rows to hold some of them out.")
         self.rounds += 1
         best: tuple[float, int, float] = (np.inf, sizes[-1], 1.0)
         for size in sizes:
-            scale = self._scale(size, train)
+            scale = self._scale(size)
             error, alpha = held_out_error(train.prefix(size).centered(scale), held.prefix(size).centered(scale))
             best = min(best, (error, size, alpha))
         self.trial = Trial(self.settings, best[1], best[2], best[0], train.rows + held.rows, self.rounds)
 
-    def _scale(self, size: int, sums: Moments) -> float:
+    def _scale(self, size: int) -> float:
         """What the first columns of a wider basis are multiplied by."""
-        wider = float(np.sqrt(self.basis.n_components / size))
-        return float(self.basis.scale_) * wider
+        return float(self.basis.scale_) * float(np.sqrt(self.basis.n_components / size))
 
 
 def held_out_error(train: Centered, held: Centered) -> tuple[float, float]:
@@ -264,10 +264,10 @@ def require_room(contenders: int, features: int) -> None:
         )
 
 
-def looks_like_labels(X: Any, y: Any, classification: bool | None) -> bool:
-    if classification is not None:
-        return classification
-    if isinstance(X, Blocks):
-        y = X.read(0, min(X.n_rows, 1000)).y
-    y = np.asarray(to_numpy(y))
-    return bool(y.dtype.kind not in "f" and type_of_target(y) in ("binary", "multiclass"))
+def classifies(X: Any, y: Any, asked: bool | None) -> bool:
+    if asked is not None:
+        return asked
+    y = X.read(0, min(X.n_rows, 100_000)).y if isinstance(X, Blocks) else np.asarray(to_numpy(y))
+    if y is None:
+        raise ValueError("the blocks have no targets: name the target column.")
+    return looks_like_labels(y)

@@ -12,7 +12,8 @@ How near the file's results are, as max |a - b| / max(1, max |a|):
 - Gates, stumps and bins jump. Stumps and bins compare the very numbers that the library compares; a float32 gate whose
   two best projections agree to seven digits may open otherwise.
 A model that was fitted to a table takes its columns of numbers as they are in the table; text is refused.
-The file does not check X: a NaN or an infinity, which `predict` refuses, gives some number.
+The file does not check X: a NaN (unless a recipe imputes it) or an infinity, which `predict` refuses, gives some
+number.
 """
 
 from __future__ import annotations

@@ -48,6 +48,9 @@ def build(model: Any, dtype: str) -> ModelProto:
 def features(graph: Graph, basis: Basis, dtype: str, recipe: Any = None) -> str:
     """The tensor `features` (n, columns), in double; integers of integer bases as they are."""
     rows, working = "X", np.dtype(dtype)
+    if recipe is not None and recipe.missing == "mean":
+        rows = graph("Where", graph("IsNaN", graph.double(rows)), recipe.means, graph.double(rows))
+        rows = graph.cast(rows, working)
     if recipe is not None and recipe.standardize:
         rows = graph("Div", graph("Sub", graph.double(rows), recipe.means), recipe.deviations)
         working = np.dtype(recipe.dtype)

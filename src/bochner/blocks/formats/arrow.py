@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..recipe import Chunk, Text
-from .base import Choice, Table, pick_columns
+from .base import Choice, Table, pick_columns, stamp
 
 try:
     import pyarrow as pa
@@ -30,12 +29,14 @@ class ArrowTable(Table):
         self.source, self.target, self.weight, self.format = source, choice.target, choice.weight, format
         self.where = f"{source[0]!r}" if isinstance(source, list) else "the table"
         with clear_errors(self.where):
-            self.dataset = open_dataset(source, format, header, delimiter)
+            self.dataset = open_dataset(source, format, choice, header, delimiter)
             schema, present = self.dataset.schema, self.dataset.schema.names
             self.pieces = [piece for part in self.dataset.get_fragments() for piece in row_groups(part)]
         self.names = pick_columns(present, choice, self.where)
         self.types = {name: schema.field(name).type for name in present}
-        self.texts = [name for name in self.names if is_text(self.types[name])]
+        self.texts = [name for name in self.names if is_text(self.types[name]) or name in choice.texts]
+        if self.weight is not None and not is_number(self.types[self.weight]):
+            raise ValueError(f"the weights {self.weight!r} hold {self.types[self.weight]}, and must be numbers.")
         for name in self.numbers:
             if not is_number(self.types[name]):
                 raise ValueError(
@@ -49,7 +50,7 @@ class ArrowTable(Table):
     def sizes(self) -> list[Any]:
         if not isinstance(self.source, list):
             return [self.source.num_rows, self.source.nbytes]
-        return [(Path(path).name, Path(path).stat().st_size) for path in self.source]
+        return [stamp(path) for path in self.source]
 
     def chunks_of(self, piece: int, start: int, rows: int) -> Iterator[Chunk]:
         fragment = self.pieces[piece]
@@ -90,19 +91,29 @@ class ArrowTable(Table):
 # ---- files ----
 
 
-def open_dataset(source: Any, format: str, header: bool, delimiter: str) -> Any:
+def open_dataset(source: Any, format: str, choice: Choice, header: bool, delimiter: str) -> Any:
+    """The files as one table, of types that hold the numbers of all of them."""
     if not isinstance(source, list):
         return ds.dataset(source)
-    if format != "csv":
-        return ds.dataset(source, format=format)
-    first = ds.dataset(source[:1], format=csv_format(header, delimiter, {}))
-    # Types are guessed from the first rows only: an integer may have a fraction later, and an empty column numbers.
-    wider = {
-        field.name: pa.float64()
-        for field in first.schema
-        if pa.types.is_integer(field.type) or pa.types.is_null(field.type)
-    }
-    return ds.dataset(source, format=csv_format(header, delimiter, wider))
+    kind = csv_format(header, delimiter, {}) if format == "csv" else format
+    schemas = [ds.dataset(file, format=kind).schema for file in source]
+    fields = pa.unify_schemas(schemas, promote_options="permissive")
+    if format in ("csv", "json"):
+        fields = pa.schema([field.with_type(settled(field, choice)) for field in fields])
+    if format == "csv":
+        kind = csv_format(header, delimiter, {field.name: field.type for field in fields})
+    return ds.dataset(source, format=kind, schema=fields)
+
+
+def settled(field: Any, choice: Choice) -> Any:
+    """The type of a column of text files, where it is guessed from the first rows only.
+
+    An integer may have a fraction later, and an empty column numbers. A target stays what it is: it may be labels.
+    """
+    if field.name in choice.texts:
+        return pa.string()
+    whole = pa.types.is_integer(field.type) and field.name != choice.target
+    return pa.float64() if whole or pa.types.is_null(field.type) else field.type
 
 
 def csv_format(header: bool, delimiter: str, types: dict[str, Any]) -> Any:
@@ -146,9 +157,8 @@ class clear_errors:  # noqa: N801, used as a verb
 
 
 def is_text(kind: Any) -> bool:
-    if pa.types.is_dictionary(kind):
-        return is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    kinds = (pa.types.is_dictionary, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(is_kind(kind) for is_kind in kinds)
 
 
 def is_number(kind: Any) -> bool:
@@ -166,9 +176,11 @@ def as_numbers(column: Any) -> np.ndarray:
 
 
 def as_text(column: Any) -> Text:
+    if not is_text(column.type):
+        column = column.cast(pa.string())
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     codes = pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-    values = coded.dictionary.to_pylist()
+    values = [str(value) for value in coded.dictionary.to_pylist()]
     used = np.unique(codes[codes >= 0])  # a dictionary may hold values that these rows do not have
     places = np.full(len(values) + 1, -1)
     places[used] = np.arange(len(used))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..recipe import Chunk
@@ -16,6 +17,7 @@ class Choice(NamedTuple):
     target: Any
     weight: Any
     drop: list[Any]
+    texts: list[str]  # columns to be taken as text, whatever they look like
 
 
 class Table(ABC):
@@ -23,6 +25,8 @@ class Table(ABC):
 
     names: list[str]
     texts: list[str]
+    target: Any
+    weight: Any
     dtype: str  # in which the numbers lose nothing
     counts: list[int | None]  # rows of each piece; None until a pass has counted them
 
@@ -36,7 +40,7 @@ class Table(ABC):
 
     @abstractmethod
     def sizes(self) -> list[Any]:
-        """Names and sizes of the files, to tell them from others."""
+        """Names, sizes and times of the files, to tell them from others."""
 
     def chunks(self, start: int, rows: int) -> Iterator[Chunk]:
         """All rows from `start` on, in the order of the pieces."""
@@ -57,6 +61,12 @@ class Table(ABC):
         return sum(count or 0 for count in self.counts)
 
 
+def stamp(file: str) -> tuple[str, int, int]:
+    """What tells a file from one of the same name: size and time of the last change."""
+    status = Path(file).stat()
+    return Path(file).name, status.st_size, status.st_mtime_ns
+
+
 def pick_columns(present: list[str], choice: Choice, where: str) -> list[str]:
     """The columns to learn from: those wanted, or all but target, weight and those to drop."""
     others = [choice.target, choice.weight, *choice.drop]
@@ -66,8 +76,13 @@ def pick_columns(present: list[str], choice: Choice, where: str) -> list[str]:
     for name in [*(choice.wanted or []), *others]:
         if name is not None and name not in present:
             shown = ", ".join(map(repr, present[:8])) + (", ..." if len(present) > 8 else "")
-            raise ValueError(f"{where} has no column {name!r}; it has {shown}.")
+            hint = (
+                " Is the delimiter another one?" if len(present) == 1 and any(c in present[0] for c in ";\t|,") else ""
+            )
+            raise ValueError(f"{where} has no column {name!r}; it has {shown}.{hint}")
     names = choice.wanted or [name for name in present if name not in others]
+    if "" in names:
+        raise ValueError(f"{where} has a column without a name, perhaps an index: leave it out with drop=[''].")
     if not names:
         raise ValueError(f"{where} has no columns left to learn from.")
     return names

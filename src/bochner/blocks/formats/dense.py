@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,16 @@ import numpy as np
 from ...storage import first_line
 from ..paths import matching
 from ..recipe import Chunk
-from .base import Choice, Table, pick_columns
+from .base import Choice, Table, pick_columns, stamp
 
 
 class DenseTable(Table):
     """Matrices with the same number of columns, one below the other; targets are a column, or arrays of their own."""
 
-    def __init__(self, files: list[str], arrays: list[Any], targets: list[Any] | None, choice: Choice) -> None:
-        self.files, self.arrays, self.targets = files, arrays, targets
+    def __init__(
+        self, files: list[str], arrays: list[Any], targets: list[Any] | None, choice: Choice, others: list[str]
+    ) -> None:
+        self.files, self.arrays, self.targets = [*files, *others], arrays, targets
         for file, array in zip(files, arrays, strict=True):
             if array.ndim != 2 or array.dtype.kind not in "biuf":
                 raise ValueError(
@@ -31,7 +32,8 @@ class DenseTable(Table):
         self.target = None if targets is not None else column_number(choice.target, width)
         self.weight = column_number(choice.weight, width)
         dropped = [column_number(name, width) for name in choice.drop]
-        self.names = pick_columns(present, Choice(choice.wanted, self.target, self.weight, dropped), f"{files[0]!r}")
+        chosen = Choice(choice.wanted, self.target, self.weight, dropped, [])
+        self.names = pick_columns(present, chosen, f"{files[0]!r}")
         self.texts: list[str] = []
         kinds = {array.dtype for array in arrays}
         small = all(np.can_cast(kind, np.float32) for kind in kinds)
@@ -40,7 +42,7 @@ class DenseTable(Table):
         self.counts = [int(array.shape[0]) for array in arrays]
 
     def sizes(self) -> list[Any]:
-        return [(Path(file).name, Path(file).stat().st_size) for file in self.files]
+        return [stamp(file) for file in self.files]
 
     def chunks_of(self, piece: int, start: int, rows: int) -> Iterator[Chunk]:
         array, columns = self.arrays[piece], [int(name) for name in self.names]
@@ -52,9 +54,16 @@ class DenseTable(Table):
                 raise ValueError(f"{self.files[piece]!r} cannot be read: {first_line(error)}") from None
             target = None if self.target is None else block[:, int(self.target)]
             if self.targets is not None:
-                target = np.array(self.targets[piece][first : first + rows])
+                target = plain_text(np.array(self.targets[piece][first : first + rows]))
             weight = None if self.weight is None else block[:, int(self.weight)]
             yield Chunk(block if everything else block[:, columns], {}, target, weight)
+
+
+def plain_text(values: np.ndarray) -> np.ndarray:
+    """Text as HDF5 gives it, as bytes, made text."""
+    if values.dtype.kind not in "SO":
+        return values
+    return np.array([v.decode() if isinstance(v, bytes) else str(v) for v in values.tolist()], dtype=np.str_)
 
 
 def column_number(name: Any, width: int) -> str | None:
@@ -71,10 +80,10 @@ def column_number(name: Any, width: int) -> str | None:
 def open_npy(files: list[str], choice: Choice) -> DenseTable:
     """Matrices in .npy files; the target is a column, or a .npy file (as many as there are matrices)."""
     arrays = [map_npy(file) for file in files]
-    targets = None
-    if isinstance(choice.target, str) and choice.target.endswith(".npy"):
-        targets = matching_targets(files, arrays, matching(choice.target))
-    return DenseTable(files, arrays, targets, choice)
+    if not (isinstance(choice.target, str) and choice.target.endswith(".npy")):
+        return DenseTable(files, arrays, None, choice, [])
+    others = matching(choice.target)
+    return DenseTable(files, arrays, matching_targets(files, arrays, others), choice, others)
 
 
 def matching_targets(files: list[str], arrays: list[Any], names: list[str]) -> list[Any]:
@@ -100,7 +109,8 @@ def open_hdf5(files: list[str], choice: Choice, rows: str | None) -> DenseTable:
         import h5py
     except ImportError:
         raise ImportError('reading HDF5 needs h5py: pip install "bochner[files]"') from None
-    arrays, targets = [], []
+    arrays: list[Any] = []
+    targets: list[Any] = []
     for file in files:
         try:
             found = datasets(h5py.File(file, "r"), h5py.Dataset)
@@ -111,11 +121,15 @@ def open_hdf5(files: list[str], choice: Choice, rows: str | None) -> DenseTable:
             raise ValueError(f"{file!r} has no dataset {name!r}; it has {', '.join(map(repr, found))}.")
         arrays.append(found[name])
         target = choice.target
+        if isinstance(target, str) and target not in found and targets:
+            raise ValueError(f"{file!r} has no dataset {target!r}, which {files[0]!r} has.")
         if isinstance(target, str) and target in found:
+            if len(targets) < len(arrays) - 1:
+                raise ValueError(f"{files[0]!r} has no dataset {target!r}, which {file!r} has.")
             if found[target].shape[:1] != found[name].shape[:1]:
                 raise ValueError(f"in {file!r}, {name!r} and {target!r} have different numbers of rows.")
             targets.append(found[target])
-    return DenseTable(files, arrays, targets or None, choice)
+    return DenseTable(files, arrays, targets or None, choice, [])
 
 
 def datasets(handle: Any, kind: type) -> dict[str, Any]:

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from ..base import Block, Blocks
+from ..recipe import SparseRecipe
 from ..regroup import regroup
+from .base import stamp
 
 BYTES = 1 << 23  # of text, at a time
 
 
 class SvmlightBlocks(Blocks):
-    """Sparse rows with their labels. Indices start at 1, or at 0 if there is one."""
+    """Sparse rows with their labels. Indices start at 1, or at 0 if there is one, unless a recipe says so."""
 
-    def __init__(self, files: list[str], n_columns: int | None = None) -> None:
+    recipe: SparseRecipe
+
+    def __init__(self, files: list[str], n_columns: int | None = None, recipe: SparseRecipe | None = None) -> None:
         self.files = files
         self.n_rows, largest, lowest = 0, 0, 1
-        self._base = 0
         for X, _ in self._chunks():
             self.n_rows += X.shape[0]
             if X.nnz:
                 largest, lowest = max(largest, int(X.indices.max())), min(lowest, int(X.indices.min()))
-        self._base = lowest
-        found = largest + 1 - lowest
-        if n_columns is not None and found > n_columns:
-            raise ValueError(f"{files[0]!r} has {found} columns; the model was fitted to {n_columns}.")
-        self.n_columns = found if n_columns is None else n_columns
         if self.n_rows == 0:
             raise ValueError(f"{files[0]!r} has no rows.")
+        first = lowest if recipe is None else recipe.first
+        wanted = n_columns if recipe is None else recipe.n_columns
+        found = largest + 1 - first
+        if wanted is not None and found > wanted:
+            raise ValueError(f"{files[0]!r} has {found} columns; the model was fitted to {wanted}.")
+        if lowest < first:
+            raise ValueError(f"{files[0]!r} has the index 0, and the indices of the fit started at 1.")
+        self.recipe = SparseRecipe(max(found, 1) if wanted is None else wanted, first)
+        self.n_columns = self.recipe.n_columns
 
     def fingerprint(self) -> dict[str, Any]:
-        sizes = [(Path(file).name, Path(file).stat().st_size) for file in self.files]
+        sizes = [stamp(file) for file in self.files]
         return {**super().fingerprint(), "files": sizes}
 
     def read(self, start: int, stop: int) -> Block:
@@ -48,7 +55,7 @@ class SvmlightBlocks(Blocks):
 
     def _shifted(self, X: Any) -> Any:
         """The columns from the first index on, as many as there are."""
-        X.indices -= self._base
+        X.indices -= self.recipe.first
         X.resize(X.shape[0], self.n_columns)
         return X
 
@@ -74,4 +81,6 @@ class SvmlightBlocks(Blocks):
 def open_text(file: str) -> BinaryIO:
     if file.endswith(".gz"):
         return gzip.open(file)  # type: ignore[return-value]
+    if file.endswith(".bz2"):
+        return bz2.open(file)  # type: ignore[return-value]
     return open(file, "rb")
