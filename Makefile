@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 NATIVE := $(wildcard src/bochner/ops/native/*)
 
-.PHONY: help demo test lint test-slow test-reference test-torch fuzz docs clean
+.PHONY: help demo test lint test-slow test-reference test-torch fuzz docs performance sanitize clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -42,9 +42,18 @@ test-torch: $(INSTALLED)   ## with torch, which is heavy and optional
 fuzz: $(INSTALLED)   ## damaged and hostile files: CASES=100000
 	$(BIN)/python tests/fuzz.py $(or $(CASES),100000)
 
-docs: $(INSTALLED)   ## redraw the README's picture
+docs: $(INSTALLED)   ## redraw the README's picture and the page of speeds
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	$(BIN)/python docs/picture.py
+	$(BIN)/python docs/performance.py
+
+performance: $(INSTALLED)   ## measure everything (needs BOCHNER_DATA) and write docs/performance.md
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	$(BIN)/bochner bench all --out docs/performance.json
+	$(BIN)/python docs/performance.py
+
+sanitize: $(INSTALLED)   ## native code under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(BIN)/python tests/sanitize.py
 
 clean:           ## forget the environment and what was built
 	rm -rf $(VENV) build

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from ..config import config_context, memory_budget
+from ..ops import threads
 
 
 def choose_solver(asked: str, rows: int, features: int) -> tuple[str, str]:
@@ -28,16 +29,18 @@ def choose_solver(asked: str, rows: int, features: int) -> tuple[str, str]:
 
 
 class Limited:
-    """n_jobs threads in BLAS, and progress if verbose."""
+    """n_jobs threads in BLAS and in native code, and progress if verbose."""
 
     def __init__(self, n_jobs: int | None, verbose: int) -> None:
-        self._threads = threadpool_limits(n_jobs) if n_jobs and n_jobs > 0 else nullcontext()
-        self._config = config_context(progress=True) if verbose else nullcontext()
+        self._contexts = ExitStack()
+        if n_jobs and n_jobs > 0:
+            self._contexts.enter_context(threadpool_limits(n_jobs))
+            self._contexts.enter_context(threads.limited(n_jobs))
+        if verbose:
+            self._contexts.enter_context(config_context(progress=True))
 
     def __enter__(self) -> None:
-        self._config.__enter__()
+        pass
 
     def __exit__(self, *details: Any) -> None:
-        self._config.__exit__(*details)
-        if isinstance(self._threads, threadpool_limits):
-            self._threads.restore_original_limits()
+        self._contexts.__exit__(*details)

@@ -60,7 +60,7 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
       feature_kernels<uint8_t, int16_t>(),
       {fastfood_waves_integer<int8_t>},
       {fastfood_waves_integer<int16_t>},
-      {NR, BLOCK, DEPTH, gram_pack, gram_pack_part, gram_block},
+      {NR, BLOCK, DEPTH, gram_pack, gram_pack_part, gram_block, peak_products},
       philox,
   };
   return kernels;

@@ -71,6 +71,7 @@ struct GramKernels {
                     int32_t* sums);
   void (*multiply)(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
                    int64_t coefficient, bool last, int64_t* g);
+  double (*peak)(size_t steps, int32_t* sink);
 };
 
 struct Kernels {

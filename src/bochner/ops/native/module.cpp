@@ -396,6 +396,11 @@ NB_MODULE(_native, m) {
   m.def("gram_pack", gram_pack<int8_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
   m.def("gram_pack", gram_pack<int16_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
   m.def("gram_block", gram_block, exact(), exact(), nb::arg(), exact(), nb::arg(), nb::arg(), exact());
+  m.def("peak_products", [](size_t steps) {
+    nb::gil_scoped_release free;
+    int32_t sink;
+    return chosen->kernels().gram.peak(steps, &sink);
+  });
   m.def("philox", philox, exact(), nb::arg(), nb::arg());
   m.def("fastfood_integer", fastfood_integer, exact(), exact(), exact(), exact(), nb::arg(), exact());
   m.def("instruction_set", [] { return chosen->name; });

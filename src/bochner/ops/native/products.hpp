@@ -316,3 +316,18 @@ void gram_block(const int32_t* words, const int32_t* sums, size_t rows, size_t m
     for (size_t j = j0; j < std::min(j1, m); j++)
       for (size_t i = i0; i < std::min(std::min(i1, m), j); i++) g[j * m + i] = g[i * m + j];
 }
+
+// How many products of two numbers `steps` rounds of multiply-adds in registers do: the limit that memory does not touch.
+double peak_products(size_t steps, int32_t* sink) {
+  Words sums[12] = {};
+  Words a = Words{} + 3, b = Words{} + 5;
+  for (size_t s = 0; s < steps; s++) {
+#pragma GCC unroll 12
+    for (size_t k = 0; k < 12; k++) sums[k] = multiply_add(sums[k], a, b);
+    KEEP(a), KEEP(b);  // or the loop would be folded
+  }
+  Words total = {};
+  for (const Words& sum : sums) total += sum;
+  *sink = total[0];
+  return double(steps) * 12 * LANES * DEPTH;
+}

@@ -1,6 +1,11 @@
 // Vectors as wide as the registers of the instruction set, by the compiler's own extension (vector_size).
 
 #define INLINE inline __attribute__((always_inline))
+#if defined(__x86_64__)
+#define KEEP(vector) asm volatile("" : "+v"(vector))  // the compiler must think that it changes
+#else
+#define KEEP(vector) asm volatile("" : "+w"(vector))
+#endif
 
 #if defined(__AVX512F__)
 constexpr size_t BYTES = 64;

@@ -1,0 +1,69 @@
+"""docs/performance.md from docs/performance.json, which `bochner bench all --out docs/performance.json` wrote."""
+
+import json
+from pathlib import Path
+
+HERE = Path(__file__).parent
+TITLES = {
+    "fwht": "Walsh-Hadamard transform, one thread",
+    "features": "Random features, all threads",
+    "gram": "Gram matrix, all threads",
+    "fit": "MNIST, end to end",
+}
+HEAD = """# Performance
+
+Made by `make performance` from `docs/performance.json`, which `bochner bench all` wrote. All numbers of a table are
+from one run on one machine, after the results were checked against the definitions; nothing is reported otherwise.
+"Ours / this" is how many times as fast our best entry of the same work is; of a limit it is the share that we reach.
+
+"""
+COSTS = """## How cost grows
+
+n rows, d columns, m features, k outputs; B is the number of bytes of a feature (1, 2, 4 or 8).
+
+| step | operations | memory traffic | what bounds it |
+|---|---|---|---|
+| dense projection (Fourier, maxout, ridge) | 2 n d m (half of it for pairs of waves) | n d + n m B | multiply-adds |
+| Fastfood | about 4 n m log2 d | n m B | additions, and the permutation in cache |
+| stumps, gates, bins | n m comparisons; n d P for P grids | n m B | writing the output |
+| cosine and sine | about 25 n m | in cache, with the projection | arithmetic |
+| Gram matrix | n m^2 (one triangle) | n m B + 8 m^2 per block of rows | multiply-adds |
+| penalty: candidates | (m^3 / 3) each, one factorisation | 8 m^2 | multiply-adds |
+| predictions | features + 2 n m k | n m B | as the features |
+
+Integer features cost a quarter of the float32 multiply-adds with VNNI, and half with the older 16-bit instruction; a
+14-bit Gram matrix is three 8-bit ones. Nothing larger than a block of rows and a few m x m matrices is held, for any n.
+"""
+
+
+def table(entries):
+    lines = ["| work | who | seconds | speed | ours / this | note |", "|---|---|---:|---:|---:|---|"]
+    last = None
+    for e in entries:
+        ours = max((o["amount"] for o in entries if o["work"] == e["work"] and o["kind"] == "ours"), default=0)
+        ratio = "" if e["kind"] == "ours" else f"{ours / e['amount']:.2f}"
+        who = f"**{e['who']}**" if e["kind"] == "ours" else f"*limit: {e['who']}*" if e["kind"] == "limit" else e["who"]
+        work = "" if e["work"] == last else e["work"]
+        lines.append(
+            f"| {work} | {who} | {e['seconds']:.4g} | {e['amount']:,.3g} {e['unit']} | {ratio} | {e['note']} |"
+        )
+        last = e["work"]
+    return "\n".join(lines)
+
+
+def main():
+    found = json.loads((HERE / "performance.json").read_text())
+    machine = found["machine"]
+    packages = ", ".join(f"{name} {v}" for name, v in machine["packages"].items() if v)
+    text = HEAD
+    text += (
+        f"Measured on {machine['date']} at commit {machine['commit']}: {machine['processor']}, {machine['cores']} "
+        f"cores, path {machine['instruction_set']}; Python {machine['python']}, {packages}.\n\n"
+    )
+    for name, entries in found["results"].items():
+        text += f"## {TITLES[name]}\n\n{table(entries)}\n\n"
+    (HERE / "performance.md").write_text(text + COSTS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""Speed, honestly: ours, each peer that is installed, and a measured limit, in one run; no number without a check."""
+
+from .features import bench_features
+from .fit import bench_fit
+from .fwht import bench_fwht
+from .gram import bench_gram
+from .timing import Entry, machine
+
+BENCHES = {"fwht": bench_fwht, "features": bench_features, "gram": bench_gram, "fit": bench_fit}
+
+__all__ = ["BENCHES", "Entry", "machine"]

@@ -1,0 +1,99 @@
+"""Random features of pictures of the size of MNIST: 60,000 x 784 -> 4,096."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.kernel_approximation import RBFSampler
+
+from .. import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomStumps
+from ..ops import backend_context
+from .timing import Entry, best_time, check
+
+LOT = 15_000  # rows at a time, as a block has: the features of all would fill memory
+
+
+def bench_features(quick: bool = False) -> list[Entry]:
+    rows, d, m = (15_000, 784, 1024) if quick else (60_000, 784, 4096)
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (LOT, d), dtype=np.uint8)
+    pixels[rng.random((LOT, d)) < 0.8] = 0
+    X, lots = pixels.astype(np.float32) / 255, rows // LOT
+    W, b = rng.standard_normal((d, m)).astype(np.float32), rng.uniform(0, 6, m).astype(np.float32)
+    entries: list[Entry] = []
+
+    def add(work: str, who: str, kind: str, action: Callable[[], Any], note: str = "") -> None:
+        seconds = lots * best_time(action, runs=1 if quick else 3)
+        entries.append(Entry(f"{work} {rows:,} x {d} -> {m:,}", who, kind, seconds, rows / seconds, "rows/s", note))
+
+    sampler = RBFSampler(gamma=0.02, n_components=m, random_state=0).fit(X)
+    sampler.random_weights_ = sampler.random_weights_.astype(np.float32)
+    sampler.random_offset_ = sampler.random_offset_.astype(np.float32)
+    half = W[:, : m // 2].copy()
+    fourier: list[tuple[str, Any, np.ndarray]] = [
+        ("bochner int8", RandomFourier(m, bandwidth=7.0, precision="int8", random_state=0), pixels),
+        ("bochner float32", RandomFourier(m, bandwidth=7.0, random_state=0), X),
+        ("bochner Fastfood float32", Fastfood(m, bandwidth=7.0, random_state=0), X),
+        ("bochner Fastfood int8", Fastfood(m, bandwidth=7.0, precision="int8", random_state=0), pixels),
+    ]
+    for name, basis, data in fourier:
+        checked(name, basis, data)
+        add("fourier", name, "ours", partial(basis.features, data))
+    add("fourier", "numpy cos(X W + b)", "peer", lambda: np.cos(X @ W + b), "one cosine per column: m frequencies")
+    add("fourier", "numpy cos and sin of X W", "peer", lambda: pairs(X @ half), "pairs: m/2 frequencies, as ours")
+    add("fourier", "scikit-learn RBFSampler", "peer", lambda: sampler.transform(X), "float32")
+    add_torch(add, X, W)
+    add("fourier", "X W alone, m/2 columns", "limit", lambda: X @ half, "the bare product of our float32 map")
+    pools = rng.standard_normal((d, m)).astype(np.float32)
+    maxout: list[tuple[str, Any, np.ndarray]] = [
+        ("bochner int8", RandomMaxout(m // 4, precision="int8", random_state=0), pixels),
+        ("bochner float32", RandomMaxout(m // 4, random_state=0), X),
+    ]
+    for name, basis, data in maxout:
+        checked(name, basis, data)
+        add("maxout of 4", name, "ours", partial(basis.features, data))
+    add("maxout of 4", "X W alone", "limit", lambda: X @ pools, "the bare product of our float32 map")
+    cheap: list[tuple[str, Any, np.ndarray, Any]] = [
+        ("stumps", RandomStumps(m, random_state=0, precision="int8"), X, np.int8),
+        ("stumps float32", RandomStumps(m, random_state=0), X, np.float32),
+        ("gates", GatedLinear(m, random_state=0, precision="int8"), pixels, np.int8),
+        ("bins", RandomBins(m, n_grids=64, random_state=0, bandwidth=50.0), X[:, :16].copy(), None),
+    ]
+    for work, basis, data, dtype in cheap:
+        checked(work, basis, data)
+        add(work, "bochner", "ours", partial(basis.features, data))
+        if dtype is not None:
+            add(work, "writing the output", "limit", partial(np.ones, (LOT, m), dtype=dtype))
+    return entries
+
+
+def pairs(projections: np.ndarray) -> np.ndarray:
+    out = np.empty((len(projections), 2 * projections.shape[1]), dtype=projections.dtype)
+    out[:, 0::2], out[:, 1::2] = np.cos(projections), np.sin(projections)
+    return out
+
+
+def checked(name: str, basis: Any, data: np.ndarray) -> None:
+    """The features of some rows, by the definitions alone, must be the same."""
+    basis.fit(data)
+    fast = basis.features(data[:200])
+    with backend_context("reference"):
+        slow = basis.features(data[:200])
+    close = (fast != slow).nnz == 0 if hasattr(fast, "nnz") else np.allclose(fast, slow, rtol=0, atol=2e-6)
+    if fast.dtype.kind == "i" and not hasattr(fast, "nnz"):
+        close = np.array_equal(fast, slow)
+    check(name, bool(close))
+
+
+def add_torch(add: Callable[..., None], X: np.ndarray, W: np.ndarray) -> None:
+    try:
+        import torch
+    except ImportError:
+        return
+    x, w = torch.from_numpy(X), torch.from_numpy(W)
+    add("fourier", "torch cos(X W), float32", "peer", lambda: torch.cos(x @ w))
+    brain = x.bfloat16(), w.bfloat16()
+    add("fourier", "torch cos(X W), bfloat16", "peer", lambda: torch.cos(brain[0] @ brain[1]))

@@ -1,0 +1,100 @@
+"""End to end on MNIST, each contestant in a process of its own: seconds, test error, peak memory.
+
+Data: the four IDX files of MNIST under BOCHNER_DATA (see `bochner data list`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from .. import data
+from .timing import Entry
+
+OURS = {
+    "bochner RandomFourier(4096) int8": "model(bochner.RandomFourier(4096, precision='int8', random_state=0))",
+    "bochner RandomFourier(8192) int8": "model(bochner.RandomFourier(8192, precision='int8', random_state=0))",
+    "bochner RandomFourier(16384) int8": "model(bochner.RandomFourier(16384, precision='int8', random_state=0))",
+}
+PEERS = {
+    "RBFSampler(4096) + RidgeClassifier": (
+        "make_pipeline(RBFSampler(gamma=0.02, n_components=4096, random_state=0), RidgeClassifier(alpha=0.1))"
+    ),
+    "MLPClassifier": "MLPClassifier((100,), early_stopping=True, random_state=0)",
+    "Nystroem(2000) + LinearSVC": (
+        "make_pipeline(Nystroem(gamma=0.02, n_components=2000, random_state=0), LinearSVC(dual=False))"
+    ),
+}
+PROGRAM = """
+import json, sys, threading, time
+import numpy as np
+import bochner
+from bochner.bench.fit import load_mnist
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.linear_model import RidgeClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+def resident():
+    for line in open("/proc/self/status"):
+        if line.startswith("RssAnon"):
+            return int(line.split()[1]) * 1024
+
+peak = [0]
+def watch():
+    while True:
+        peak[0] = max(peak[0], resident())
+        time.sleep(0.02)
+
+def model(basis):
+    return bochner.RandomFeatureClassifier(basis)
+
+bytes_wanted = sys.argv[2] == "ours"
+X, y, X_test, y_test = load_mnist()
+if not bytes_wanted:
+    X, X_test = X.astype(np.float32) / 255, X_test.astype(np.float32) / 255
+threading.Thread(target=watch, daemon=True).start()
+begun = time.perf_counter()
+fitted = eval(sys.argv[1]).fit(X, y)
+seconds = time.perf_counter() - begun
+error = float(np.mean(fitted.predict(X_test) != y_test))
+print(json.dumps({"seconds": seconds, "error": error, "peak": peak[0]}))
+"""
+
+
+def bench_fit(quick: bool = False) -> list[Entry]:
+    load_mnist()  # says what is missing before anything is measured
+    entries = []
+    chosen = [(name, code, "ours") for name, code in OURS.items()]
+    chosen += [(name, code, "peer") for name, code in PEERS.items()]
+    for name, code, kind in chosen[:1] + chosen[3:4] if quick else chosen:
+        done = subprocess.run([sys.executable, "-c", PROGRAM, code, kind], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{name} failed: {done.stderr.strip().splitlines()[-1]}")
+        found = json.loads(done.stdout)
+        note = f"test error {100 * found['error']:.2f} %, peak {found['peak'] / 1e9:.2f} GB"
+        entries.append(Entry("MNIST, fit", name, kind, found["seconds"], 60_000 / found["seconds"], "rows/s", note))
+    return entries
+
+
+def load_mnist() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    folder = data.folder() / "mnist"
+    parts = [read_idx(folder / f"{name}.gz") for name in (
+        "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte",
+    )]  # fmt: skip
+    return parts[0].reshape(-1, 784), parts[1], parts[2].reshape(-1, 784), parts[3]
+
+
+def read_idx(path: Path) -> np.ndarray:
+    """An array in the format of the MNIST files."""
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no {str(path)!r}: set BOCHNER_DATA to the folder of the data sets.")
+    content = gzip.decompress(path.read_bytes())
+    shape = [int.from_bytes(content[4 + 4 * k : 8 + 4 * k], "big") for k in range(content[3])]
+    return np.frombuffer(content, dtype=np.uint8, offset=4 + 4 * len(shape)).reshape(shape)

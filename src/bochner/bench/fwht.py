@@ -1,0 +1,67 @@
+"""The Walsh-Hadamard transform on one thread, timed inside native code where there is any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..ops import native, reference
+from .timing import Entry, best_time, check
+
+SIZES = (4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24)
+
+
+def bench_fwht(quick: bool = False) -> list[Entry]:
+    """Batches of 1024 numbers, one vector of 2^20, and all sizes."""
+    entries: list[Entry] = []
+    rng = np.random.default_rng(0)
+    shapes = [(4096, 1024), (1, 1 << 20)]
+    if not quick:
+        shapes += [(max(1, (1 << 20) >> k), 1 << k) for k in SIZES if (1 << k) not in (1024, 1 << 20)]
+    for dtype in (np.float32, np.float64):
+        for rows, size in shapes:
+            work = f"fwht {np.dtype(dtype).name} {rows:,} x {size:,}"
+            x = rng.standard_normal((rows, size)).astype(dtype)
+            for who, kind, transform in contestants(size, dtype):
+                if who == "numpy" and (rows, size) != (4096, 1024):
+                    continue  # the definition is too slow to be of interest everywhere
+                if kind != "limit":
+                    check(f"{who} on {work}", is_transform(transform, x[: max(1, 4096 // size)]))
+                buffer = x.copy()
+                seconds = best_time(lambda t=transform, b=buffer: t(b), least=0.1 if quick else 0.3)  # type: ignore[misc]
+                entries.append(Entry(work, who, kind, seconds, x.size / seconds / 1e9, "numbers/ns", note_of(who)))
+    return entries
+
+
+def contestants(size: int, dtype: Any) -> Iterator[tuple[str, str, Callable[[np.ndarray], Any]]]:
+    """(name, kind, transform in place)."""
+    if native.FUNCTIONS:
+        before = native.instruction_set()
+        for name in native.instruction_sets():
+            if name == "vnni":  # the same code as avx512 here
+                continue
+            native.use_instruction_set(name)
+            yield f"bochner {name}", "ours", native._native.fwht
+        native.use_instruction_set(str(before))
+    try:
+        import fht
+
+        yield "fht-cpu", "peer", lambda x: [fht.fht(row) for row in x]
+    except ImportError:
+        pass
+    yield "numpy", "peer", lambda x: x.__setitem__(slice(None), reference.fwht(x))
+    yield "touch", "limit", lambda x: np.multiply(x, dtype(1), out=x)
+
+
+def is_transform(transform: Callable[[np.ndarray], Any], x: np.ndarray) -> bool:
+    mine = x.copy()
+    transform(mine)
+    expected = reference.fwht(x.astype(np.float64))
+    scale = np.abs(expected).max()
+    return bool(np.abs(mine - expected).max() <= scale * 64 * np.finfo(x.dtype).eps)
+
+
+def note_of(who: str) -> str:
+    return {"touch": "every number read, multiplied and written back in place"}.get(who, "")

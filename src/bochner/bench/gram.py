@@ -1,0 +1,61 @@
+"""Z'Z of all rows: exact integers against float32 by BLAS, counted on the full square."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.blas import ssyrk
+
+from ..ops import native, reference, threads
+from .timing import Entry, best_time, check
+
+LOT = 15_000  # rows at a time, as a block has
+
+
+def bench_gram(quick: bool = False) -> list[Entry]:
+    rows, m = (15_000, 1024) if quick else (60_000, 4096)
+    rng = np.random.default_rng(0)
+    eight = rng.integers(-127, 128, (LOT, m)).astype(np.int8)
+    fourteen = rng.integers(-8191, 8192, (LOT, m)).astype(np.int16)
+    floats = eight.astype(np.float32)
+    some = slice(0, 97)
+    for z in (eight, fourteen):
+        part = z[:2000, some]
+        check(f"gram of {z.dtype}", bool(np.array_equal(native.gram(part), reference.gram(part))))
+        few = z[:64]
+        exact = (few.astype(np.float64).T @ few).astype(np.int64)
+        check(f"gram of {z.dtype}", bool(np.array_equal(native.gram(few), exact)))
+    work, lots = f"gram {rows:,} x {m:,}", rows // LOT
+    count = 2.0 * rows * m * m
+
+    def entry(who: str, kind: str, seconds: float, note: str = "") -> Entry:
+        return Entry(work, who, kind, seconds, count / seconds / 1e9, "G operations/s", note)
+
+    runs = 1 if quick else 2
+    entries = [
+        entry("bochner int8", "ours", lots * best_time(lambda: native.gram(eight), runs)),
+        entry("bochner int14", "ours", lots * best_time(lambda: native.gram(fourteen), runs)),
+        entry("bochner float32", "ours", lots * best_time(lambda: native.gram(floats), runs)),
+        entry("ssyrk (BLAS)", "peer", lots * best_time(lambda: ssyrk(1.0, floats.T), runs), "one triangle"),
+    ]
+    try:
+        import torch
+
+        brain = torch.from_numpy(floats).bfloat16()
+        entries.append(entry("torch bfloat16", "peer", lots * best_time(lambda: brain.T @ brain, runs)))
+    except ImportError:
+        pass
+    products, seconds = peak_products()
+    # A triangle is half of the square, and a product with its addition two operations.
+    entries.append(entry("multiply-adds in registers", "limit", count / 4 / (products / seconds), "all threads"))
+    return entries
+
+
+def peak_products() -> tuple[float, float]:
+    """(products, seconds) in registers alone, on all threads."""
+    lots = threads.count()
+    steps = 2_000_000
+    done: list[float] = []
+    seconds = best_time(
+        lambda: threads.run([lambda: done.append(native._native.peak_products(steps)) for _ in range(lots)]), runs=3
+    )
+    return lots * done[-1], seconds

@@ -1,0 +1,99 @@
+"""Threads: every row once, errors come out, no waiting for oneself, none lost after a fork, many callers at once."""
+
+import multiprocessing
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from bochner import RandomFeatureRegressor, RandomFourier, RandomMaxout, ops
+from bochner.ops import threads
+
+rng = np.random.default_rng(0)
+X = rng.integers(0, 256, (3000, 40), dtype=np.uint8)
+
+
+@pytest.mark.parametrize(("rows", "least"), [(0, 1), (1, 1), (7, 1), (7, 100), (1000, 3)])
+def test_every_row_is_in_one_slice(rows, least):
+    seen = []
+    threads.over_rows(lambda part: seen.extend(range(rows)[part]), rows, least)
+    assert sorted(seen) == list(range(rows))
+
+
+def test_an_error_in_a_thread_is_raised():
+    def fail(part):
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        threads.over_rows(fail, 100, 1)
+
+
+def test_a_limit_holds_for_the_thread_that_sets_it():
+    with threads.limited(1):
+        assert threads.count() == 1
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(threads.count).result() == threads.available()
+    assert threads.count() == threads.available()
+
+
+def test_tasks_within_tasks_do_not_wait_for_each_other():
+    done = []
+    inner = [lambda: done.append(1)] * 5
+    threads.run([lambda: threads.run(inner)] * 20)
+    assert len(done) == 100
+
+
+def test_the_number_of_threads_can_be_set_and_must_be_a_number():
+    code = "from bochner.ops import threads; print(threads.count())"
+    for value, expected in (("3", "3\n"), ("0", ""), ("many", "")):
+        done = subprocess.run([sys.executable, "-c", code], env={"BOCHNER_NUM_THREADS": value, "PATH": ""},
+                              capture_output=True, text=True, check=False)  # fmt: skip
+        assert done.stdout == expected
+        assert expected or "BOCHNER_NUM_THREADS must be a positive integer" in done.stderr
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_any_number_of_threads_gives_the_same_bits(count):
+    basis = RandomMaxout(200, precision="int8", random_state=0).fit(X)
+    whole = basis.features(X)
+    with threads.limited(count):
+        assert np.array_equal(basis.features(X), whole)
+        assert np.array_equal(ops.gram(whole), whole.astype(np.int64).T @ whole)
+
+
+def test_many_callers_at_once():
+    bases = [RandomFourier(100, precision="int8", random_state=k).fit(X) for k in range(8)]
+    alone = [basis.features(X) for basis in bases]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda basis: basis.features(X), bases * 4))
+    assert all(np.array_equal(together[k], alone[k % 8]) for k in range(32))
+
+
+def child(queue):
+    basis = RandomFourier(64, precision="int8", random_state=0).fit(X)
+    queue.put(int(basis.features(X).astype(np.int64).sum()))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own():
+    expected = int(RandomFourier(64, precision="int8", random_state=0).fit(X).features(X).astype(np.int64).sum())
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=child, args=(queue,))
+    process.start()
+    assert queue.get(timeout=60) == expected
+    process.join(timeout=60)
+    assert process.exitcode == 0
+
+
+def test_n_jobs_limits_native_threads_too(monkeypatch):
+    seen = set()
+    features = RandomFourier.features
+    monkeypatch.setattr(RandomFourier, "features", lambda self, X: seen.add(threads.count()) or features(self, X))
+    RandomFeatureRegressor(RandomFourier(20), n_jobs=1, alpha=1.0).fit(X.astype(float), X[:, 0])
+    assert seen == {1}
+    assert threading.active_count() < 50
