@@ -5,7 +5,7 @@ void sign_and_mix(const T* x, size_t d, const int8_t* signs, T* buffer, int log2
   const size_t size = size_t(1) << log2_size;
   for (size_t k = 0; k < d; k++) buffer[k] = x[k] * T(signs[k]);
   std::memset(buffer + d, 0, (size - d) * sizeof(T));
-  fwht_vector(buffer, log2_size);
+  fwht_one(buffer, log2_size);
 }
 
 template <class T>
@@ -19,7 +19,7 @@ void fastfood(const T* x, size_t rows, size_t d, const int8_t* signs, const int3
       T* y = out + (row * expansions + e) * size;
       sign_and_mix(x + row * d, d, signs + at, buffer.data(), log2_size);
       for (size_t k = 0; k < size; k++) y[k] = buffer[permutation[at + k]] * gaussian[at + k];
-      fwht_vector(y, log2_size);
+      fwht_one(y, log2_size);
       for (size_t k = 0; k < size; k++) y[k] *= calibration[at + k];
     }
 }
@@ -36,6 +36,6 @@ void fastfood_integer(const int32_t* x, size_t rows, size_t d, const int8_t* sig
       sign_and_mix(x + row * d, d, signs + at, buffer.data(), log2_size);
       for (size_t k = 0; k < size; k++)
         y[k] = (buffer[permutation[at + k]] * int32_t(gaussian[at + k]) + half) >> shift;
-      fwht_vector(y, log2_size);
+      fwht_one(y, log2_size);
     }
 }

@@ -70,65 +70,98 @@ INLINE Vector<T> within(Vector<T> v) {
   return butterfly_within<T, 8>(v);
 }
 
-template <class T, bool FIRST>
-INLINE void radix8_at(T* p, size_t h) {
-  using V = Vector<T>;
-  V a[8], b[8];
-#pragma GCC unroll 8
-  for (int k = 0; k < 8; k++) a[k] = FIRST ? within<T>(load(p + k * h)) : load(p + k * h);
+// LEVELS levels at once on 2^LEVELS vectors that are h numbers apart; FIRST does the levels within vectors before.
+template <class T, int LEVELS, bool FIRST = false>
+INLINE void butterflies_at(T* p, size_t h) {
+  constexpr int COUNT = 1 << LEVELS;
+  Vector<T> a[COUNT];
+#pragma GCC unroll 16
+  for (int k = 0; k < COUNT; k++) a[k] = FIRST ? within<T>(load(p + k * h)) : load(p + k * h);
 #pragma GCC unroll 4
-  for (int k = 0; k < 8; k += 2) b[k] = a[k] + a[k + 1], b[k + 1] = a[k] - a[k + 1];
-#pragma GCC unroll 4
-  for (int k : {0, 1, 4, 5}) a[k] = b[k] + b[k + 2], a[k + 2] = b[k] - b[k + 2];
-#pragma GCC unroll 4
-  for (int k = 0; k < 4; k++) store(p + k * h, a[k] + a[k + 4]), store(p + (k + 4) * h, a[k] - a[k + 4]);
+  for (int stride = 1; stride < COUNT; stride *= 2)
+#pragma GCC unroll 16
+    for (int k = 0; k < COUNT; k++)
+      if (!(k & stride)) {
+        const Vector<T> low = a[k], high = a[k + stride];
+        a[k] = low + high;
+        a[k + stride] = low - high;
+      }
+#pragma GCC unroll 16
+  for (int k = 0; k < COUNT; k++) store(p + k * h, a[k]);
 }
 
-template <class T>
-void radix8(T* x, size_t size, size_t stride) {
-  for (size_t i = 0; i < size; i += 8 * stride)
-    for (size_t j = 0; j < stride; j += Lane<T>::count) radix8_at<T, false>(x + i + j, stride);
-}
-
-template <class T>
-void radix4(T* x, size_t size, size_t h) {
-  for (size_t i = 0; i < size; i += 4 * h)
-    for (size_t j = i; j < i + h; j += Lane<T>::count) {
-      T* p = x + j;
-      auto a = load(p), b = load(p + h), c = load(p + 2 * h), d = load(p + 3 * h);
-      auto e = a + b, f = a - b, g = c + d, k = c - d;
-      store(p, e + g), store(p + h, f + k), store(p + 2 * h, e - g), store(p + 3 * h, f - k);
-    }
+template <class T, int LEVELS>
+void pass(T* x, size_t size, size_t stride) {
+  for (size_t i = 0; i < size; i += stride << LEVELS)
+    for (size_t j = 0; j < stride; j += Lane<T>::count) butterflies_at<T, LEVELS>(x + i + j, stride);
 }
 
 // The levels from `stride` up to `size`, three at a time while three are left.
 template <class T>
 void levels(T* x, size_t size, size_t stride) {
-  for (; stride * 8 <= size; stride *= 8) radix8(x, size, stride);
+  for (; stride * 8 <= size; stride *= 8) pass<T, 3>(x, size, stride);
   if (stride * 4 <= size)
-    radix4(x, size, stride);
+    pass<T, 2>(x, size, stride);
   else if (stride * 2 <= size)
-    radix2(x, size, stride);
+    pass<T, 1>(x, size, stride);
 }
 
+// A vector of more numbers than a register has.
 template <class T>
 void fwht_vector(T* x, int log2_size) {
   const size_t size = size_t(1) << log2_size;
   constexpr size_t lanes = Lane<T>::count;
-  if (size < 8 * lanes) {
-    for (size_t stride = 1; stride < size; stride *= 2) radix2(x, size, stride);
+  if (size == 2 * lanes) {
+    butterflies_at<T, 1, true>(x, lanes);
+  } else if (size == 4 * lanes) {
+    butterflies_at<T, 2, true>(x, lanes);
   } else if (log2_size <= LEAF) {
-    for (size_t i = 0; i < size; i += 8 * lanes) radix8_at<T, true>(x + i, lanes);
+    for (size_t i = 0; i < size; i += 8 * lanes) butterflies_at<T, 3, true>(x + i, lanes);
     levels(x, size, 8 * lanes);
   } else {
-    const int above = log2_size - LEAF < 3 ? log2_size - LEAF : 3;
-    const size_t part = size >> above;
-    for (size_t i = 0; i < size; i += part) fwht_vector(x + i, log2_size - above);
-    levels(x, size, part);
+    // As few passes over what no longer fits in the cache as eight streams at a time allow, all of them alike; more
+    // streams would fall on the same few places of the caches, since their distances are powers of two.
+    const int above = log2_size - LEAF, passes = (above + 2) / 3, here = (above + passes - 1) / passes;
+    const size_t part = size >> here;
+    for (size_t i = 0; i < size; i += part) fwht_vector(x + i, log2_size - here);
+    if (here == 3)
+      pass<T, 3>(x, size, part);
+    else if (here == 2)
+      pass<T, 2>(x, size, part);
+    else
+      pass<T, 1>(x, size, part);
   }
+}
+
+// Vectors no longer than a register, several in each: the levels below their size, and nothing across.
+template <class T>
+void fwht_short(T* x, size_t count, size_t size) {
+  constexpr size_t lanes = Lane<T>::count;
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    Vector<T> v = load(x + i);
+    if (size > 1) v = butterfly_within<T, 1>(v);
+    if (size > 2) v = butterfly_within<T, 2>(v);
+    if (size > 4) v = butterfly_within<T, 4>(v);
+    if (size > 8) v = butterfly_within<T, 8>(v);
+    store(x + i, v);
+  }
+  for (; i < count; i += size)
+    for (size_t stride = 1; stride < size; stride *= 2) radix2(x + i, size, stride);
 }
 
 template <class T>
 void fwht(T* x, size_t rows, int log2_size) {
-  for (size_t row = 0; row < rows; row++) fwht_vector(x + (row << log2_size), log2_size);
+  const size_t size = size_t(1) << log2_size;
+  if (size <= Lane<T>::count) {
+    fwht_short(x, rows * size, size);
+    return;
+  }
+  for (size_t row = 0; row < rows; row++) fwht_vector(x + row * size, log2_size);
+}
+
+// One vector of any size.
+template <class T>
+INLINE void fwht_one(T* x, int log2_size) {
+  fwht(x, 1, log2_size);
 }

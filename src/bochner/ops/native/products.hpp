@@ -324,7 +324,8 @@ double peak_products(size_t steps, int32_t* sink) {
   for (size_t s = 0; s < steps; s++) {
 #pragma GCC unroll 12
     for (size_t k = 0; k < 12; k++) sums[k] = multiply_add(sums[k], a, b);
-    KEEP(a), KEEP(b);  // or the loop would be folded
+    KEEP(a);
+    KEEP(b);  // or the loop would be folded
   }
   Words total = {};
   for (const Words& sum : sums) total += sum;
