@@ -244,8 +244,7 @@ def test_sums_over_rows_are_exact_for_integers(name):
             assert np.array_equal(total, expected)
         else:
             assert total.dtype == np.float64
-            atol = 1e-4 if z.dtype == np.float32 and name == "gram" else 1e-11
-            np.testing.assert_allclose(total, expected.astype(np.float64), rtol=1e-12, atol=atol)
+            np.testing.assert_allclose(total, expected.astype(np.float64), rtol=1e-12, atol=1e-11)
 
 
 def of_row(name, others, row):

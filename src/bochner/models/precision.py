@@ -48,7 +48,7 @@ def too_coarse(basis: Basis, moments: Moments, alpha: float, rows: int) -> str:
     smallest = float(moments.deviations().min())
     if smallest < MANY_STEPS:
         return f"a feature has a deviation of {smallest:.1f} steps"
-    floor = rows * float(basis.scale_) ** 2 / 12.0
+    floor = rows * float(basis.scale_) ** 2 / 12.0  # as Problem.rounding_floor, for all rows
     if alpha < floor:
         return f"the penalty {alpha:.1e} is below the rounding floor {floor:.1e}"
     return ""

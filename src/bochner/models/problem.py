@@ -34,6 +34,18 @@ class Problem:
     def scale(self) -> float:
         return float(self.basis.scale_)
 
+    @property
+    def width(self) -> float:
+        """Float64 numbers that the features of a row take."""
+        sizes = {"int8": 1, "int14": 2, "float32": 4}
+        return int(self.basis.n_components) * sizes.get(str(self.basis.precision), 8) / 8
+
+    @property
+    def rounding_floor(self) -> float:
+        """The ridge that rounding features to integers amounts to: a smaller penalty makes no difference."""
+        integer = self.basis.precision in ("int8", "int14") and self.basis.quantizes_input
+        return self.blocks.n_rows * self.scale**2 / 12.0 if integer else 0.0
+
     def features(self, X: Any) -> Any:
         return self.basis.features(X)
 

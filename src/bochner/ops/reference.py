@@ -238,7 +238,8 @@ def gram(z: np.ndarray) -> np.ndarray:
     """Z'Z: int64 and exact for int8 and int16, float64 for floats.
 
     Exact because every partial sum is an integer that the float type holds: float32 for 1024 rows of int8, float64 for
-    2^53 / 2^30 rows of int16. Only the upper triangle is computed, then mirrored.
+    2^53 / 2^30 rows of int16. Only the upper triangle is computed, then mirrored. Float32 is summed in float64 too:
+    small penalties live on digits that float32 sums would lose.
     """
     if z.dtype.kind == "f":
         return mirrored(dsyrk(1.0, z.astype(np.float64, copy=False).T))
@@ -250,9 +251,17 @@ def gram(z: np.ndarray) -> np.ndarray:
 
 
 def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Z'Y: int64 and exact if both are integers of at most 16 bits, else float64."""
-    product = z.T.astype(np.float64) @ y.astype(np.float64)
-    return product.astype(np.int64) if z.dtype.kind == "i" and y.dtype.kind == "i" else product
+    """Z'Y: int64 and exact if both are integers of at most 16 bits, else float64.
+
+    Float32 products of 1024 rows of 8-bit numbers are exact; other integers are multiplied in float64.
+    """
+    exact = z.dtype.kind == "i" and y.dtype.kind == "i"
+    work = np.float32 if z.dtype == y.dtype == np.int8 else np.float64
+    total = np.zeros((z.shape[1], y.shape[1]), dtype=np.int64 if exact else np.float64)
+    for start in range(0, len(z), 1024):
+        rows = slice(start, start + 1024)
+        total += (z[rows].T.astype(work) @ y[rows].astype(work)).astype(total.dtype)
+    return total
 
 
 def mirrored(upper: np.ndarray) -> np.ndarray:

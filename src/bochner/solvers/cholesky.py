@@ -44,7 +44,8 @@ def factor_gram(gram: np.ndarray, alpha: float) -> tuple[np.ndarray, bool] | Non
     shifted = gram.copy()
     shifted.flat[:: len(gram) + 1] += alpha
     try:
-        factor: tuple[np.ndarray, bool] = cho_factor(shifted, overwrite_a=True, check_finite=False)
+        # The transpose is the same matrix in LAPACK's order of numbers, so that nothing is copied.
+        factor: tuple[np.ndarray, bool] = cho_factor(shifted.T, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
     pivots = np.diagonal(factor[0])
