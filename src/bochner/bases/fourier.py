@@ -124,6 +124,13 @@ class RandomFourier(FrequencyBasis):
         directions, words = weights
         return ops.waves(np.asarray(X @ directions.T), *self._phases(words, X.dtype))
 
+    def _map_into(self, out: np.ndarray, feature_map: Any, X: Any, weights: tuple[np.ndarray, ...]) -> None:
+        if self._is_integer:
+            super()._map_into(out, feature_map, X, weights)
+            return
+        directions, words = weights
+        ops.waves(np.asarray(X @ directions.T), *self._phases(words, X.dtype), out)
+
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         *directions, words = weights
         if len(directions) == 1:

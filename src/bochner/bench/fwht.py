@@ -46,9 +46,10 @@ def contestants(size: int, dtype: Any) -> Iterator[tuple[str, str, Callable[[np.
             yield f"bochner {name}", "ours", native._native.fwht
         native.use_instruction_set(str(before))
     try:
-        import fht
+        import fht_cpu
 
-        yield "fht-cpu", "peer", lambda x: [fht.fht(row) for row in x]
+        rows = fht_cpu.fht_2d_f32_rows if np.dtype(dtype) == np.float32 else fht_cpu.fht_2d_f64_rows
+        yield "fht-cpu", "peer", lambda x: rows(x, 1)
     except ImportError:
         pass
     yield "numpy", "peer", lambda x: x.__setitem__(slice(None), reference.fwht(x))

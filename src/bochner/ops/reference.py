@@ -61,10 +61,11 @@ def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, heigh
     return np.where(x[:, coordinates] > thresholds, height, -height)
 
 
-def waves(projections: np.ndarray, phases: np.ndarray, height: np.number) -> np.ndarray:
+def waves(projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None) -> np.ndarray:
     """height cos p, height sin p in neighbouring columns; with one phase b more projection at the end: cos(p + b)."""
     pairs = projections.shape[1] - len(phases)
-    out = np.empty((len(projections), 2 * pairs + len(phases)), dtype=projections.dtype)
+    if out is None:
+        out = np.empty((len(projections), 2 * pairs + len(phases)), dtype=projections.dtype)
     # cos and sin of contiguous numbers are vectorised; writing straight into every other column would not be.
     np.multiply(np.cos(projections[:, :pairs]), height, out=out[:, 0 : 2 * pairs : 2])
     np.multiply(np.sin(projections[:, :pairs]), height, out=out[:, 1 : 2 * pairs : 2])

@@ -114,13 +114,16 @@ def fastfood_waves_integer(
     return out
 
 
-def waves(projections: np.ndarray, phases: np.ndarray, height: np.number) -> np.ndarray:
+def waves(projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None) -> np.ndarray:
     if projections.dtype != np.float32:
-        return reference.waves(projections, phases, height)
+        return reference.waves(projections, phases, height, out)
     x, phases = np.ascontiguousarray(projections), np.ascontiguousarray(phases, dtype=np.float32)
-    out = np.empty((len(x), 2 * x.shape[1] - len(phases)), dtype=np.float32)
-    over_rows(lambda rows: _native.waves(x[rows], phases, height.item(), out[rows]), len(x), ROWS)
-    return out
+    fits = out is not None and out.flags.c_contiguous
+    made = out if fits and out is not None else np.empty((len(x), 2 * x.shape[1] - len(phases)), dtype=np.float32)
+    over_rows(lambda rows: _native.waves(x[rows], phases, height.item(), made[rows]), len(x), ROWS)
+    if out is not None and not fits:
+        out[:] = made
+    return made if out is None else out
 
 
 def maxout(projections: np.ndarray, pool_size: int) -> np.ndarray:
