@@ -152,12 +152,19 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """The features of units first..last-1 of valid rows."""
         last = self._units()[0] if last is None else last
         origin = self._columns(first)
-        out = np.empty((X.shape[0], self._columns(last) - origin), dtype=self._output_dtype(X))
         feature_map = self._map_integer if self._is_integer else self._map
-        for (start, stop), rows in self._tiles(X.shape[0], first, last):
+        tiles = list(self._tiles(X.shape[0], first, last))
+        if len(tiles) == 1:  # what the map makes is the result; a copy of it would cost as much again
+            return feature_map(self._prepare(X), self._weights(first, last, X.dtype))
+        out = np.empty((X.shape[0], self._columns(last) - origin), dtype=self._output_dtype(X))
+        for (start, stop), rows in tiles:
             columns = slice(self._columns(start) - origin, self._columns(stop) - origin)
-            out[rows, columns] = feature_map(self._prepare(X[rows]), self._weights(start, stop, X.dtype))
+            self._map_into(out[rows, columns], feature_map, self._prepare(X[rows]), self._weights(start, stop, X.dtype))
         return out
+
+    def _map_into(self, out: np.ndarray, feature_map: Any, X: Any, weights: tuple[np.ndarray, ...]) -> None:
+        """Write the features of a tile; a basis whose op can write in place does so."""
+        out[:] = feature_map(X, weights)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
         """The exact kernel that the features approximate."""
