@@ -320,7 +320,8 @@ void gram_block(const int32_t* words, const int32_t* sums, size_t rows, size_t m
 // How many products of two numbers `steps` rounds of multiply-adds in registers do: the limit that memory does not touch.
 double peak_products(size_t steps, int32_t* sink) {
   Words sums[12] = {};
-  for (Words& sum : sums) KEEP(sum);  // or the compiler would see that all are the same
+#pragma GCC unroll 12
+  for (size_t k = 0; k < 12; k++) KEEP(sums[k]);  // or the compiler would see that all are the same
   Words a = Words{} + 3, b = Words{} + 5;
   for (size_t s = 0; s < steps; s++) {
 #pragma GCC unroll 12
@@ -329,7 +330,8 @@ double peak_products(size_t steps, int32_t* sink) {
     KEEP(b);  // or the loop would be folded
   }
   Words total = {};
-  for (const Words& sum : sums) total += sum;
+#pragma GCC unroll 12
+  for (size_t k = 0; k < 12; k++) total += sums[k];
   *sink = total[0];
   return double(steps) * 12 * LANES * DEPTH;
 }
