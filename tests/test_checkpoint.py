@@ -245,4 +245,6 @@ def test_killed_at_random_moments(tmp_path, kills):
     assert result["kills"] == kills
     assert result["went_on"] > 0.5 * kills
     assert result["broken"] == result["different"] == result["failed"] == 0
-    assert not list(tmp_path.glob("*.part"))
+    # A writer that is killed cannot tidy up: its hidden part may stay, but nothing else under a name of its own.
+    seen = [file.name for file in tmp_path.iterdir() if not file.name.startswith(storage.PART)]
+    assert all(name.startswith("whole-") or name.endswith(".npy") for name in seen)
