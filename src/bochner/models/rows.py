@@ -54,29 +54,23 @@ class Survey:
         n = block.X.shape[0]
         weight = np.ones(n) if block.weight is None else block.weight
         there = np.flatnonzero((weight > 0) & ~model._is_weightless(block.y))
-        order = priorities(block.start, block.start + n, seed=0)[there]
-        chosen = there[np.argsort(order, kind="stable")[:SAMPLE]]
-        chosen.sort()
+        order = priorities(block.start, block.start + n, seed=0)
+        chosen = np.sort(there[np.argsort(order[there], kind="stable")[:SAMPLE]])
         present = block.X if len(there) == n else block.X[there]
         return cls(
-            block.X[chosen], block.start + chosen, priorities(block.start, block.start + n, seed=0)[chosen],
-            largest_size(present), float(weight[there].sum()), model._summarize(block.y, block.weight),
+            block.X[chosen], block.start + chosen, order[chosen], largest_size(present), float(weight[there].sum()),
+            model._summarize(block.y, block.weight),
         )  # fmt: skip
 
     def __iadd__(self, other: Survey) -> Survey:
-        numbers, order = (np.concatenate(pair) for pair in zip(self._tickets(), other._tickets(), strict=True))
+        numbers = np.concatenate([self.numbers, other.numbers])
+        order = np.concatenate([self.priorities, other.priorities])
         kept = np.sort(np.lexsort((numbers, order))[:SAMPLE])  # ties are broken by the number
-        self.sample, self.numbers, self.priorities = (
-            stack([self.sample, other.sample])[kept],
-            numbers[kept],
-            order[kept],
-        )
+        self.sample = stack([self.sample, other.sample])[kept]
+        self.numbers, self.priorities = numbers[kept], order[kept]
         self.largest, self.weight = max(self.largest, other.largest), self.weight + other.weight
         self.targets += other.targets
         return self
-
-    def _tickets(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.numbers, self.priorities
 
 
 def own_targets(blocks: Blocks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
@@ -92,7 +86,7 @@ def ready_arrays(
     """Arrays: checked as a whole, then as blocks are."""
     X, y = model._validate(X, y, reset=first)
     weight = check_weights(sample_weight, X.shape[0])
-    survey = Survey.of(model, Block(X, y, weight, 0))
+    survey = survey_of(model, MemoryBlocks(X, y, weight))
     if model._classifies and first:
         check_classification_targets(y)
     learn(model, survey.targets, first, classes)
@@ -120,7 +114,7 @@ def ready_blocks(
     checked = blocks.map(lambda block: check_block(block, model._dtypes()))
     survey: Survey | None = None
     if first or whole:
-        survey = checked.reduce(lambda block: Survey.of(model, block), rows=survey_rows(blocks), title="survey")
+        survey = survey_of(model, checked)
         if not survey.weight > 0:
             raise ValueError("sample_weight must not be all zero.")
     targets = None if survey is None else survey.targets
@@ -139,8 +133,9 @@ def present_rows(block: Block) -> Block:
     return block if block.weight is None or (block.weight > 0).all() else block.only(block.weight > 0)
 
 
-def survey_rows(blocks: Blocks) -> int:
-    return max(1, min(1 << 14, SURVEYED // max(blocks.n_columns, 1)))
+def survey_of(model: Any, blocks: Blocks) -> Survey:
+    rows = max(1, min(1 << 14, SURVEYED // max(blocks.n_columns, 1)))
+    return blocks.reduce(lambda block: Survey.of(model, block), rows=rows, title="survey")
 
 
 def learn(model: Any, summary: Any, first: bool, classes: Any) -> None:
