@@ -30,26 +30,16 @@ PEERS = {
     ),
 }
 PROGRAM = """
-import json, sys, threading, time
+import json, sys, time
 import numpy as np
 import bochner
 from bochner.bench.fit import load_mnist
+from bochner.bench.timing import PeakMemory
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import RidgeClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
-
-def resident():
-    for line in open("/proc/self/status"):
-        if line.startswith("RssAnon"):
-            return int(line.split()[1]) * 1024
-
-peak = [0]
-def watch():
-    while True:
-        peak[0] = max(peak[0], resident())
-        time.sleep(0.02)
 
 def model(basis):
     return bochner.RandomFeatureClassifier(basis)
@@ -58,12 +48,12 @@ bytes_wanted = sys.argv[2] == "ours"
 X, y, X_test, y_test = load_mnist()
 if not bytes_wanted:
     X, X_test = X.astype(np.float32) / 255, X_test.astype(np.float32) / 255
-threading.Thread(target=watch, daemon=True).start()
+memory = PeakMemory()
 begun = time.perf_counter()
 fitted = eval(sys.argv[1]).fit(X, y)
 seconds = time.perf_counter() - begun
 error = float(np.mean(fitted.predict(X_test) != y_test))
-print(json.dumps({"seconds": seconds, "error": error, "peak": peak[0]}))
+print(json.dumps({"seconds": seconds, "error": error, "peak": memory.bytes}))
 """
 
 

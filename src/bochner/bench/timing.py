@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -47,6 +48,20 @@ def best_time(action: Callable[[], Any], runs: int = 3, least: float = 0.0) -> f
         seconds = time.perf_counter() - begun
         best, spent, done = min(best, seconds), spent + seconds, done + 1
     return float(best)
+
+
+class PeakMemory:
+    """The most anonymous memory that this process had while it was watched, in bytes; read from /proc."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while True:
+            lines = Path("/proc/self/status").read_text().splitlines()
+            self.bytes = max(self.bytes, 1024 * next(int(x.split()[1]) for x in lines if x.startswith("RssAnon")))
+            time.sleep(0.01)
 
 
 def check(what: str, close: bool) -> None:
