@@ -144,6 +144,8 @@ def test_golden_files_load_for_ever(tmp_path):
         model = bochner.load(file)
         assert np.allclose(model.decision_function(np.array(known["X"])), known["scores"], rtol=1e-12)
         assert model.predict(np.array(known["X"])).tolist() == known["labels"]
+        if "probabilities" in known:
+            assert np.allclose(model.predict_proba(np.array(known["X"])), known["probabilities"], rtol=1e-12)
 
 
 def test_old_versions_are_migrated(tmp_path, monkeypatch):

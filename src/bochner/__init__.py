@@ -3,7 +3,7 @@
 Random features turn a non-linear problem into a linear one that streams, adds, scales and can be solved exactly.
 """
 
-from . import blocks, kernels, theory
+from . import blocks, kernels, losses, solvers, theory
 from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
 from .blocks import read
 from .config import config_context, get_config, set_config
@@ -22,5 +22,6 @@ __version__ = "0.1.0"
 __all__ = [
     "Fastfood", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomBins", "RandomFeatureClassifier",
     "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps", "advise",
-    "blocks", "config_context", "get_config", "kernels", "load", "read", "set_config", "theory", "tune",
+    "blocks", "config_context", "get_config", "kernels", "load", "losses", "read", "set_config", "solvers",
+    "theory", "tune",
 ]  # fmt: skip

@@ -15,10 +15,20 @@ from .models.problem import Fit, Problem
 from .models.saving import KIND, PARTS, VERSION
 from .solvers import DualProblem
 
+
+def with_training(tree: Any) -> Any:
+    """Version 2 knows stochastic training and the temperature of probabilities; version 1 had neither."""
+    fitted = tree["state"]["fitted"]
+    if "classes_" in fitted:
+        fitted |= {"temperature_": None, "_calibration": ""}
+    tree["state"]["training"] = None
+    return tree
+
+
 ESTIMATORS = (RandomFeatureClassifier, RandomFeatureRegressor, KernelRidgeClassifier, KernelRidgeRegressor)
 INNER = (Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks)
 MODELS = {cls.__name__: cls for cls in (RandomFeatureClassifier, RandomFeatureRegressor)}
-MIGRATIONS: dict[int, Callable[[Any], Any]] = {}  # version -> how its tree becomes that of the next version
+MIGRATIONS: dict[int, Callable[[Any], Any]] = {1: with_training}  # version -> how its tree becomes the next one's
 OLDEST = 1
 
 # For skops, to read pipelines that contain bochner's estimators: skops.io.load(path, trusted=TRUSTED_TYPES).

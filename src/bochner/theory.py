@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from .arrays import to_numpy
 from .bases.base import Basis
 from .kernels import maximum_moment
+from .losses import CLASSIFYING, loss_of
 from .streams import sample_rows
 from .validation import require_integer, require_positive
 
@@ -40,7 +41,8 @@ def kitchen_sinks_bound(
     m: int,
     *,
     max_coefficient: float,
-    lipschitz: float,
+    loss: str | None = None,
+    lipschitz: float | None = None,
     loss_at_zero: float = 1.0,
     delta: float = 0.05,
 ) -> RiskBound:
@@ -48,9 +50,15 @@ def kitchen_sinks_bound(
 
     estimation = (4 L C + 2 |c(0)| + L C sqrt(2 log(1/delta))) / sqrt(n): the last constant is twice the printed one,
     because changing one example moves the empirical risk by up to 2 L C / n. For the quadratic and exponential losses
-    L itself grows with C.
+    L itself grows with C. Give a `loss` by name, or its constants L and c(0).
     """
     _require_delta(delta)
+    if (loss is None) == (lipschitz is None):
+        raise ValueError("give either a loss or its Lipschitz constant.")
+    if loss is not None:
+        known = loss_of(loss, CLASSIFYING)
+        lipschitz, loss_at_zero = known.lipschitz(max_coefficient), known.at_zero()
+    assert lipschitz is not None
     scale = lipschitz * max_coefficient
     estimation = (4.0 * scale + 2.0 * abs(loss_at_zero) + scale * np.sqrt(2.0 * np.log(1.0 / delta))) / np.sqrt(n)
     return RiskBound(float(estimation), lipschitz * l2_approximation(m, norm=max_coefficient, delta=delta))

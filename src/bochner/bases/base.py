@@ -138,13 +138,13 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         return self._transform(self._validate(X, reset=False))
 
-    def column_tiles(self, X: Any, columns: int) -> Iterator[tuple[slice, Any]]:
-        """All features of X, at most about `columns` of them at a time: (which columns, their values)."""
+    def column_tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+        """All features of X from tile `first` on, at most about `columns` at a time: (which columns, their values)."""
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         count = self._units()[0]
         step = max(1, columns * count // self._m)
-        for start in range(0, count, step):
+        for start in range(first * step, count, step):
             stop = min(start + step, count)
             yield slice(self._columns(start), self._columns(stop)), self._transform(X, start, stop)
 

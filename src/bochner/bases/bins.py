@@ -84,8 +84,9 @@ class RandomBins(Basis):
     def _prefixes(self, columns: int) -> set[int]:
         return set()  # cells are hashed to all columns
 
-    def column_tiles(self, X: Any, columns: int) -> Iterator[tuple[slice, Any]]:
-        yield slice(0, self._m), self.features(X)  # every grid can reach every column
+    def column_tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+        if first == 0:
+            yield slice(0, self._m), self.features(X)  # every grid can reach every column
 
     def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
         d = self.n_features_in_

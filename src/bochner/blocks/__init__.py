@@ -4,10 +4,11 @@ from .base import Block, Blocks, rows_per_block
 from .checkpoint import CheckpointedBlocks, Journal, forget_checkpoint
 from .files import TableBlocks, read
 from .memory import MemoryBlocks
+from .progress import Progress
 from .recipe import Recipe, SparseRecipe
 
 __all__ = [
-    "Block", "Blocks", "CheckpointedBlocks", "Journal", "MemoryBlocks", "Recipe", "SparseRecipe",
+    "Block", "Blocks", "CheckpointedBlocks", "Journal", "MemoryBlocks", "Progress", "Recipe", "SparseRecipe",
     "TableBlocks", "forget_checkpoint", "read",
     "rows_per_block",
 ]  # fmt: skip

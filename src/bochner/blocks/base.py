@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from ..config import get_config, memory_budget
+from ..streams import Stream
 from .progress import Progress
 
 T = TypeVar("T")
@@ -62,6 +63,12 @@ class Blocks(ABC):
                 parts.append(block.only(numbers[inside] - block.start)[:3])
         X, y, weight = (None if part[0] is None else stack(part) for part in zip(*parts, strict=True))
         return Block(X, y, weight, 0)
+
+    def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
+        """All rows but some, in an order that is random as far as reading them in order allows: within blocks."""
+        for block in self.stream(0, rows):
+            numbers = block.start + (np.arange(block.X.shape[0]) if block.kept is None else block.kept)
+            yield block.only(shuffle(np.flatnonzero(~np.isin(numbers, without)), stream, block.start))
 
     def map(self, function: Callable[[Block], Block]) -> Blocks:
         """The same rows, each block changed by `function`."""
@@ -146,6 +153,9 @@ class MappedBlocks(Blocks):
     def take(self, numbers: np.ndarray) -> Block:
         return self.function(self.blocks.take(numbers))
 
+    def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
+        return map(self.function, self.blocks.shuffled(rows, stream, without))
+
     def fingerprint(self) -> dict[str, Any]:
         return self.blocks.fingerprint()
 
@@ -156,6 +166,12 @@ class MappedBlocks(Blocks):
 
         # By way of the blocks themselves: they may keep a record of their sums.
         return self.blocks.reduce(part, **settings)
+
+
+def shuffle(numbers: np.ndarray, stream: Stream, start: int = 0) -> np.ndarray:
+    """The numbers in an order that the stream gives; `start` tells one use of it from the next."""
+    words = stream.bits(start, start + len(numbers), 2).astype(np.uint64)
+    return numbers[np.argsort((words[:, 0] << np.uint64(32)) | words[:, 1], kind="stable")]
 
 
 def stack(parts: Any) -> Any:

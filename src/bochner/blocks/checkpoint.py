@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import storage
+from ..streams import Stream
 from .base import Block, Blocks, rows_per_block
 
 T = TypeVar("T")
@@ -115,6 +116,9 @@ class CheckpointedBlocks(Blocks):
 
     def take(self, numbers: np.ndarray) -> Block:
         return self.blocks.take(numbers)
+
+    def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
+        return self.blocks.shuffled(rows, stream, without)
 
     def fingerprint(self) -> dict[str, Any]:
         return self.blocks.fingerprint()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..arrays import to_numpy
-from ..streams import sample_rows
-from .base import Block, Blocks
+from ..streams import Stream, sample_rows
+from .base import Block, Blocks, shuffle
 
 LOOKED_AT = 1000  # rows that stand for all when memory maps are told apart
 
@@ -35,6 +36,15 @@ class MemoryBlocks(Blocks):
     def take(self, numbers: np.ndarray) -> Block:
         X, y, weight = (None if part is None else to_numpy(part[numbers]) for part in (self.X, self.y, self.weight))
         return Block(X, y, weight, 0)
+
+    def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
+        """Every order of all rows is as likely as any other."""
+        if self._mapped:  # rows from all over a file are slow to read
+            yield from super().shuffled(rows, stream, without)
+            return
+        order = shuffle(np.setdiff1d(np.arange(self.n_rows), without, assume_unique=True), stream)
+        for start in range(0, len(order), rows):
+            yield self.take(order[start : start + rows])
 
     def fingerprint(self) -> dict[str, Any]:
         """A digest of all rows, targets and weights; of a memory map, of all targets and of some rows."""

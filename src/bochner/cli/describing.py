@@ -9,6 +9,7 @@ from rich.table import Table
 
 import bochner
 
+from ..models.explaining import learned_numbers
 from ..ops import describe
 from .app import Printing, app, show, two_columns
 
@@ -39,6 +40,7 @@ def facts(model: Any, path: Path) -> dict[str, Any]:
         "basis": type(basis).__name__,
         "parameters": {name: str(value) for name, value in basis.get_params(deep=False).items()},
         "alpha": model.alpha_,
+        "learned_numbers": learned_numbers(model),
         "explanation": model.explain_fit().splitlines(),
     }
 

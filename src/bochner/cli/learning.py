@@ -32,6 +32,7 @@ def fit(
     basis: str = "fourier",
     components: int = 1000,
     task: Task = "auto",
+    loss: str = "squared",
     bandwidth: float | None = None,
     pool_size: int | None = None,
     alpha: str = "auto",
@@ -58,6 +59,8 @@ def fit(
     task
         "classification" if the target is a label. "auto" takes text, truth values, and up to 20 different whole numbers
         for labels.
+    loss
+        squared; for labels also logistic, hinge, squared_hinge, exponential; for numbers huber, epsilon_insensitive.
     bandwidth
         The scale of the kernel; the median distance between rows if not given.
     pool_size
@@ -65,7 +68,7 @@ def fit(
     alpha
         The ridge penalty: a number, "auto" or "loo" (leave one out).
     solver
-        auto, cholesky, dual or cg.
+        auto, cholesky, dual, cg, newton, sgd, adam or doubly_stochastic; not every loss has every solver.
     precision
         int8, int14, float32, float64, or auto: integers where they lose nothing. That of the data if not given.
     seed
@@ -84,7 +87,7 @@ def fit(
         model = make_model(blocks, task)
         model.set_params(
             basis=made, alpha=alpha if alpha in ("auto", "loo") else number("alpha", alpha), solver=solver,
-            precision=precision, random_state=seed,
+            precision=precision, random_state=seed, loss=loss,
         )  # fmt: skip
         model.fit(blocks, checkpoint=checkpoint)
         model.save(out, sums=sums)

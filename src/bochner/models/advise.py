@@ -21,7 +21,7 @@ from .classifier import RandomFeatureClassifier
 from .dual import solve_kernel
 from .precision import too_coarse
 from .regressor import RandomFeatureRegressor
-from .strategy import choose_solver
+from .strategy import choose_exact
 
 PROBE = 1000  # rows that are looked at
 FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the median distance, tried as bandwidths
@@ -72,7 +72,7 @@ def advise(X: Any, y: Any) -> Advice:
     most = int(np.sqrt(memory_budget() / 56))
     m = int(np.clip(2 ** np.ceil(np.log2(PER_DEGREE * degrees)), 256, max(256, most)))
     precision, why = probe_precision(X, block, bandwidth, alpha, m)
-    solver, how = choose_solver("auto", X.shape[0], m)
+    solver, how = choose_exact(X.shape[0], m)
     seconds, memory = expected_cost(X, codes, bandwidth, precision, m, solver)
     reasons = (
         f"bandwidth: best of {len(FACTORS)} multiples of the median distance, exact kernel on {len(rows):,} rows",

@@ -18,23 +18,24 @@ from ..bases.base import PRECISIONS
 from ..bases.settle import draw_seed
 from ..blocks import Blocks, Journal, rows_per_block
 from ..config import get_config
+from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive
+from .calibration import Judged
 from .checks import row_slices, split_target
-from .dual import fit_dual
-from .matrix_free import Sums, fit_matrix_free
+from .explaining import explain
+from .matrix_free import Sums
 from .precision import choose_precision, too_coarse
-from .primal import fit_primal
 from .problem import Problem
 from .rows import Ready, Survey
 from .saving import Saved
-from .strategy import Limited, choose_solver
+from .strategy import METHODS, Limited, choose_solver, require_combination, solver_name
 from .streaming import Streaming
 from .targets import LabelCounts, TargetSums
+from .ways import Way, solve
 
 KEPT = (Moments, FoldedMoments, Sums, Survey, LabelCounts, TargetSums)  # the sums that a checkpoint may hold
-SOLVERS = ("auto", "cholesky", "dual", "cg")
 
 
 class Scored:
@@ -51,13 +52,22 @@ class Scored:
         return float(super().score(X, y, sample_weight))  # type: ignore[misc]
 
 
+def adds_rows(model: Any) -> bool:
+    """Whether partial_fit is possible: there are sums to add to, or steps to take."""
+    name = solver_name(model.solver)
+    if name in METHODS or (isinstance(model._loss(), Squared) and name != "newton" and model.max_coefficient is None):
+        return True
+    raise AttributeError("partial_fit needs loss='squared' or one of the solvers 'sgd', 'adam', 'doubly_stochastic'.")
+
+
 class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     """A basis, the squared loss and a solver. Subclasses say how targets are coded and predictions read."""
 
     basis: Any
-    loss: str
+    loss: Any
     alpha: Any
-    solver: str
+    max_coefficient: float | None
+    solver: Any
     fit_intercept: bool
     precision: str | None
     n_jobs: int | None
@@ -126,21 +136,29 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         return {"model": type(self).__name__, **parameters, **settings, **blocks.fingerprint()}
 
     def _solve_rows(self, basis: Basis, ready: Ready, climbs: bool = True) -> None:
-        blocks = ready.blocks
-        problem = Problem(basis, blocks, self._alpha(), self.fit_intercept, self._classifies)
-        solver, reason = choose_solver(self.solver, blocks.n_rows, int(basis.n_components))
-        moments: Moments | None = None
-        if solver == "cholesky":
-            solved, moments = fit_primal(problem, reason)
-            if climbs and self.precision == "auto" and moments.is_exact:
-                trouble = too_coarse(basis, moments, solved.solution.alpha, moments.rows)
-                if trouble:  # a sample allowed this precision, but all rows do not
-                    self._climb(basis, ready, trouble)
-                    return
-        else:
-            solved = (fit_dual if solver == "dual" else fit_matrix_free)(problem, reason)
+        rows, way = ready.blocks.n_rows, self._way(basis, ready.blocks.n_rows)
+        solved, moments, judged = solve(self._problem(basis, ready.blocks), way, ready.remember)
+        if climbs and self.precision == "auto" and moments is not None and moments.is_exact:
+            trouble = too_coarse(basis, moments, solved.solution.alpha, moments.rows)
+            if trouble:  # a sample allowed this precision, but all rows do not
+                self._climb(basis, ready, trouble)
+                return
         self.basis_, self.moments_, self._solved = basis, moments, solved
-        self._widest, self._rows, self._stale = None, blocks.n_rows, False
+        self._widest, self._rows, self._stale = None, rows, False
+        self._calibrate(judged)
+
+    def _way(self, basis: Basis, rows: int) -> Way:
+        loss, m = self._loss(), int(basis.n_components)
+        solver, reason = choose_solver(solver_name(self.solver), loss, self.max_coefficient, rows, m)
+        calibrates = self._classifies and not isinstance(loss, Logistic)
+        method = METHODS.get(solver) if isinstance(self.solver, str) else self.solver
+        return Way(loss, solver, reason, method, self.max_coefficient, basis.seed_, calibrates)
+
+    def _problem(self, basis: Basis, blocks: Blocks) -> Problem:
+        return Problem(basis, blocks, self._alpha(), self.fit_intercept, self._classifies, self._output_count())
+
+    def _calibrate(self, judged: Judged | None) -> None:
+        """Learn from scores of rows left out how to make probabilities; regression has none."""
 
     def _climb(self, basis: Basis, ready: Ready, trouble: str) -> None:
         higher = {"int8": "int14", "int14": None}[str(basis.precision)]
@@ -155,15 +173,14 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         source = self.random_state if basis.random_state is None else basis.random_state
         basis.set_params(random_state=ready.remember(lambda: draw_seed(source)))
         if self.precision == "auto":
-
-            def problem_of(fitted: Basis, blocks: Blocks) -> Problem:
-                return Problem(fitted, blocks, self._alpha(), self.fit_intercept, self._classifies)
-
-            precision, reason = ready.remember(lambda: choose_precision(basis, problem_of, ready))
+            precision, reason = ready.remember(lambda: choose_precision(basis, self._problem, ready))
             return basis.set_params(precision=precision).fit_sample(ready.sample, ready.largest), reason
         if self.precision is not None:
             basis.set_params(precision=self.precision)
         return basis.fit_sample(ready.sample, ready.largest), "as asked" if basis.precision else "that of X"
+
+    def _loss(self) -> Loss:
+        return loss_of(self.loss, CLASSIFYING if self._classifies else REGRESSING)
 
     # ---- what was found ----
 
@@ -239,43 +256,17 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
     def explain_fit(self) -> str:
         """In words: what was fitted, how, why so, and how exactly."""
-        fit, basis = self._refresh(), self.basis_
-        rows = self._rows if self.moments_ is None else self.moments_.rows
-        lines = [
-            f"{type(self).__name__}: {rows:,} rows, {basis.n_features_in_} columns -> "
-            f"{int(basis.n_components):,} features of {type(basis).__name__} (seed {basis.seed_})",
-            f"precision: {basis.precision or 'float'} ({self.precision_reason_})",
-            f"solver: {fit.solution}",
-            f"penalty: alpha = {fit.solution.alpha:.4g} ({fit.penalty})",
-        ]
-        if hasattr(basis, "bandwidth_"):
-            lines.insert(
-                1, f"bandwidth: {basis.bandwidth_:.6g} ({basis.bandwidth if basis.bandwidth == 'median' else 'given'})"
-            )
-        if hasattr(basis, "clipped_fraction_"):
-            lines.append(
-                f"inputs: step {basis.quantizer_.step:.3g}, {basis.clipped_fraction_:.2%} of sampled numbers clipped"
-            )
-        if self.moments_ is not None:
-            exact = "exact integers" if self.moments_.is_exact else "float64"
-            targets = (
-                ""
-                if self.moments_.cross.dtype.kind == "i" or not self.moments_.is_exact
-                else "; those with targets, float64"
-            )
-            lines.append(f"sums of features: {exact}{targets}")
-        return "\n".join(lines)
+        return explain(self)
 
     # ---- checks ----
 
     def _check_parameters(self) -> None:
-        if self.loss != "squared":
-            raise ValueError(f"loss={self.loss!r} has no solver here: use loss='squared'.")
-        require_choice("solver", self.solver, SOLVERS)
+        loss = self._loss()
+        if self.max_coefficient is not None:
+            require_positive("max_coefficient", self.max_coefficient)
+        require_combination(loss, solver_name(self.solver), self.max_coefficient)
         if self.precision is not None:
             require_choice("precision", self.precision, [*PRECISIONS, "auto"])
-        if getattr(self, "max_coefficient", None) is not None:
-            raise ValueError("max_coefficient needs the solver 'box', which is not available: leave it at None.")
         if getattr(self, "device", None) not in (None, "cpu"):
             raise ValueError(f"device={self.device!r} is not available: use None or 'cpu'.")
         self._alpha()

@@ -1,4 +1,4 @@
-"""Least-squares classification on random features: +-1 codes, the largest score wins."""
+"""Classification on random features: +-1 codes, the largest score wins."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
-from .base import RandomFeatureModel, Scored
+from ..arrays import to_numpy
+from ..losses import Logistic
+from .base import RandomFeatureModel, Scored, adds_rows
+from .calibration import Judged, probabilities, temperature
+from .checks import check_weights
 from .targets import Labelled
 
 
 class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureModel):
-    """Least-squares classification on random features.
+    """Classification on random features: least squares of +-1 codes, or another loss.
 
     Parameters are those of RandomFeatureRegressor, and
+    loss : "squared", "logistic" (softmax for more than two classes), "hinge", "squared_hinge" or "exponential".
     alpha : "auto" by the error of folds, whose training sums are the total less the fold (of one held-out fifth where
         features are many); "loo" by exact leave-one-out squared error.
     class_weight : None, "balanced" or a dictionary, as in scikit-learn.
 
     Attributes
     ----------
-    classes_, coef_, intercept_, alpha_, solution_, basis_, moments_
+    classes_, coef_, intercept_, alpha_, solution_, basis_, moments_, temperature_
 
     Examples
     --------
@@ -65,9 +71,43 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         if not np.array_equal(self.classes_, other.classes_):
             raise ValueError("the two models have different classes: give `classes` to partial_fit of both.")
 
+    temperature_: float | None
+
+    @available_if(adds_rows)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> RandomFeatureClassifier:
         """Add rows. The first call names all `classes`, unless its rows have them all."""
         return self._add_rows(X, y, sample_weight, classes)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities (n, classes): the softmax of scores times `temperature_`.
+
+        That is 1 for the logistic loss. For others `fit` learns it from scores of up to 1,000 rows by a model that was
+        not fitted to them; after partial_fit, merge, forget or grow there are none, and `calibrate` gives them.
+        """
+        scores = self.decision_function(X)
+        if self.temperature_ is None:
+            raise ValueError(
+                "the temperature of probabilities is not known since the sums changed: call calibrate(X, y) with rows "
+                "that the model was not fitted to."
+            )
+        return probabilities(scores, self.temperature_)
+
+    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureClassifier:
+        """Learn the temperature of probabilities from rows that the model was not fitted to."""
+        scores = self._scores(X)
+        codes = self._code(to_numpy(y))
+        if len(codes) != len(scores):
+            raise ValueError(f"X has {len(scores)} rows but y has {len(codes)}.")
+        self._calibrate(Judged(scores, codes, check_weights(sample_weight, len(scores)), "rows given to calibrate"))
+        return self
+
+    def _calibrate(self, judged: Judged | None) -> None:
+        self.temperature_, self._calibration = None, ""
+        if isinstance(self._loss(), Logistic):
+            self.temperature_, self._calibration = 1.0, "the loss is that of probabilities"
+        elif judged is not None:
+            self.temperature_ = temperature(judged.scores, judged.codes, judged.weight)
+            self._calibration = f"from {len(judged.scores):,} {judged.how}"
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n,) for two classes, positive for the second; else (n, classes)."""

@@ -14,6 +14,8 @@ from ..bases import Basis
 from ..blocks import Block, MemoryBlocks
 from ..config import memory_budget
 from ..solvers import DualPath, DualProblem, Solution, dual_problem, factor_gram, solve_dual, solve_or_none
+from .calibration import Judged
+from .left_out import from_kernel
 from .penalty import candidates, edge_note, minimise, smallest, too_few
 from .primal import FEW, LEAST, noise_variance
 from .problem import Fit, Problem, fold_of, wrong
@@ -44,8 +46,8 @@ def feature_kernel(problem: Problem, X: Any, Z: Any = None) -> np.ndarray:
     return total * problem.scale**2
 
 
-def fit_dual(problem: Problem, reason: str) -> Fit:
-    """The ridge model of features, by its dual; the rows fit in memory by assumption."""
+def fit_dual(problem: Problem, reason: str, calibrates: bool = False) -> tuple[Fit, Judged | None]:
+    """The ridge model of features, by its dual; the rows fit in memory by assumption. And scores of rows left out."""
     block = problem.blocks.read(0, problem.blocks.n_rows)
     X, y, weight = (None if part is None else part.copy() for part in block[:3])  # the caller may reuse its arrays
     block, problem = Block(X, y, weight, 0), replace(problem, blocks=MemoryBlocks(X, y, weight))
@@ -64,7 +66,8 @@ def fit_dual(problem: Problem, reason: str) -> Fit:
     s = found.solution
     solution = Solution(coefficients, s.method, s.alpha, s.status, s.residual, s.iterations, reason)
     posterior = DualPosterior(problem, block.X, dual, s.alpha)
-    return Fit(solution, dual.mean_y - mean @ coefficients, found.penalty, found.noise, posterior)
+    judged = from_kernel(dual, s.coefficients, s.alpha, block, problem.intercept) if calibrates else None
+    return Fit(solution, dual.mean_y - mean @ coefficients, found.penalty, found.noise, posterior), judged
 
 
 def solve_kernel(

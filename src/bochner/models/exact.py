@@ -16,9 +16,12 @@ from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvarian
 from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_numbers
 from .base import RandomFeatureModel
+from .calibration import Judged, probabilities, temperature
 from .checks import check_weights, row_slices
 from .classifier import RandomFeatureClassifier
 from .dual import solve_kernel
+from .invariant import fit_invariant
+from .left_out import from_kernel
 from .regressor import MultiOutputRegressor
 from .targets import Labelled, Numeric
 
@@ -31,6 +34,7 @@ class KernelRidgeModel(BaseEstimator):
     nu: float
     alpha: Any
     fit_intercept: bool
+    invariants: bool
     _classifies: bool
     _offset: Any = 0.0
 
@@ -49,12 +53,23 @@ class KernelRidgeModel(BaseEstimator):
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         self.kernel_ = self._settled_kernel(X)
         block = Block(X, codes, weight, 0)
-        fit, dual = solve_kernel(self.kernel_(X), block, alpha, self.fit_intercept, self._classifies)
+        how = alpha, self.fit_intercept, self._classifies
+        dual, judged = None, None
+        if self.invariants:
+            fit, judged = fit_invariant(self.kernel_(X), block, *how)
+        else:
+            fit, dual = solve_kernel(self.kernel_(X), block, *how)
+            if self._classifies:
+                judged = from_kernel(dual, fit.solution.coefficients, fit.solution.alpha, block, self.fit_intercept)
+        self._calibrate(judged)
         self.X_fit_, self.dual_coef_ = X.copy(), fit.solution.coefficients
         self.intercept_ = fit.intercept + self._offset
         self.alpha_, self.solution_, self.penalty_ = fit.solution.alpha, fit.solution, fit.penalty
         self._dual = dual if self.fit_intercept else None
         return self
+
+    def _calibrate(self, judged: Judged | None) -> None:
+        """Learn how to make probabilities; regression has none."""
 
     def _settled_kernel(self, X: np.ndarray) -> Kernel:
         named = {"gaussian": Gaussian(), "laplacian": Laplacian(), "matern": Matern(nu=self.nu), "cauchy": Cauchy()}
@@ -91,6 +106,8 @@ class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
 
     kernel : "gaussian", "laplacian", "matern", "cauchy", or any kernel object. bandwidth, nu : as in RandomFourier.
     alpha, fit_intercept : as in RandomFeatureRegressor.
+    invariants : weigh residuals by where the rows lie to one another, by the V-matrix of statistical invariants;
+        "auto" then goes by five folds.
 
     Examples
     --------
@@ -109,12 +126,14 @@ class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
         nu: float = 1.5,
         alpha: Any = "auto",
         fit_intercept: bool = True,
+        invariants: bool = False,
     ) -> None:
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.nu = nu
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.invariants = invariants
 
     def predict(self, X: Any) -> np.ndarray:
         return self._scores(X).reshape(-1, *self._outputs)
@@ -142,6 +161,7 @@ class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
         nu: float = 1.5,
         alpha: Any = "auto",
         fit_intercept: bool = True,
+        invariants: bool = False,
         class_weight: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -149,7 +169,16 @@ class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
         self.nu = nu
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.invariants = invariants
         self.class_weight = class_weight
 
     decision_function = RandomFeatureClassifier.decision_function
     predict = RandomFeatureClassifier.predict
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities (n, classes): the softmax of scores times `temperature_`, learned from rows left out."""
+        return probabilities(self.decision_function(X), self.temperature_)
+
+    def _calibrate(self, judged: Judged | None) -> None:
+        assert judged is not None
+        self.temperature_ = temperature(judged.scores, judged.codes, judged.weight)

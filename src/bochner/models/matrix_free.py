@@ -15,7 +15,9 @@ from ..config import memory_budget
 from ..moments import times_rows
 from ..solvers import Solution, factor_gram, sampled_preconditioner, solve_products
 from ..streams import sample_rows
+from .calibration import Judged
 from .dual import feature_kernel, solve_kernel
+from .left_out import LEVERAGES, scores_of, without_itself
 from .primal import noise_variance
 from .problem import Fit, Problem
 
@@ -39,8 +41,11 @@ class Sums:
         return Sums(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
 
 
-def fit_matrix_free(problem: Problem, reason: str) -> Fit:
-    """Conjugate gradients on the normal equations, with the intercept taken out of every product."""
+def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> tuple[Fit, Judged | None]:
+    """Conjugate gradients on the normal equations, with the intercept taken out of every product.
+
+    And scores of a few rows left out: their leverages are the answers to further right-hand sides.
+    """
     if problem.asks_for("loo"):
         raise ValueError("alpha='loo' needs the Gram or the kernel matrix, and conjugate gradients make neither.")
     scale, m = problem.scale, int(problem.basis.n_components)
@@ -73,7 +78,16 @@ def fit_matrix_free(problem: Problem, reason: str) -> Fit:
     # (G + alpha I) b = c gives RSS + alpha |b|^2 = y'y - b'c.
     energy = np.maximum(square - np.sum(b * cross, axis=0), 0.0)
     noise = noise_variance(energy, sums.weight, max(sums.weight, sums.rows), problem.intercept)
-    return Fit(solution, mean_y - mean_z @ b, note, noise)
+    fit = Fit(solution, mean_y - mean_z @ b, note, noise)
+    if not calibrates:
+        return fit, None
+    most = int(np.clip(memory_budget() // (128 * m), 2, LEVERAGES))
+    block = problem.blocks.take(sample_rows(problem.blocks.n_rows, most, seed=9))
+    rows = problem.features(block.X)
+    rows = (rows.toarray() if hasattr(rows, "toarray") else rows).astype(np.float64) * scale - mean_z
+    answers = solve_products(product, rows.T.copy(), alpha, precondition=precondition, tolerance=1e-3).coefficients
+    leverage = np.sum(rows * answers.T, axis=1) + problem.intercept / sums.weight
+    return fit, without_itself(scores_of(problem, fit, block.X), leverage, block)
 
 
 def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: float) -> tuple[Any, Any]:

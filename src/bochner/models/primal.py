@@ -208,6 +208,19 @@ class PrimalPosterior:
         return self._made
 
     @property
+    def is_proper(self) -> bool:
+        """Whether G + alpha I has an inverse in floating point."""
+        try:
+            self._factored()
+        except ValueError:
+            return False
+        return True
+
+    def forget(self) -> None:
+        """Let go of the factor, which is as large as the sums."""
+        self._made = None
+
+    @property
     def width(self) -> int:
         """Numbers that a row becomes."""
         return 4 * len(self.moments.sum_z)

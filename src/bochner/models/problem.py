@@ -26,6 +26,7 @@ class Problem:
     alpha: float | Sequence[float] | str
     intercept: bool
     classifies: bool
+    outputs: int = 1
 
     def asks_for(self, word: str) -> bool:
         return isinstance(self.alpha, str) and self.alpha == word
@@ -50,6 +51,15 @@ class Problem:
         return self.basis.features(X)
 
 
+@dataclass(frozen=True)
+class Training:
+    """How far stochastic training has come: the rate it began with, its steps (epochs, calls), the rows it met."""
+
+    rate: float
+    steps: int
+    rows: int
+
+
 @dataclass
 class Fit:
     """A solved problem. `posterior` gives predictive variances, or is None; `penalty` says how alpha was chosen."""
@@ -59,6 +69,8 @@ class Fit:
     penalty: str
     noise: np.ndarray
     posterior: Any = None
+    start: np.ndarray | None = None  # where a like problem may begin
+    training: Training | None = None
 
 
 def fold_of(block: Block, folds: int) -> np.ndarray:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
-from .base import RandomFeatureModel, Scored
+from .base import RandomFeatureModel, Scored, adds_rows
 from .targets import Numeric
 
 
@@ -27,11 +28,14 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
     Parameters
     ----------
     basis : a basis such as RandomMaxout(2000); None is RandomFourier(1000).
-    loss : "squared".
+    loss : "squared", "huber" or "epsilon_insensitive", or an object of bochner.losses.
     alpha : penalty on the coefficients, with the sum of squared errors, as in scikit-learn's Ridge on the (scaled)
         features. "auto" by generalised cross-validation; "loo" by exact leave-one-out, which needs a second pass; a
         list of candidates is judged as "auto" is.
-    solver : "auto", "cholesky" (Gram matrix), "dual" (kernel matrix) or "cg" (no matrix; features made in every pass).
+    max_coefficient : a bound C, with |coefficients| <= C / n_components; None for none.
+    solver : "auto"; for the squared loss "cholesky" (Gram matrix), "dual" (kernel matrix), "cg" (no matrix; features made
+        in every pass); "newton"; "dual" for losses with kinks; "box" with max_coefficient; "sgd", "adam" and
+        "doubly_stochastic", or objects of bochner.solvers with their settings. docs/learning.md says what goes with what.
     fit_intercept : an exact intercept, without penalty.
     precision : None is that of the basis; "auto" takes integers where they lose nothing; or any precision of a basis.
     n_jobs, verbose : threads of BLAS; progress.
@@ -81,6 +85,7 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
     def _aligned(self, moments: Any, other: Any) -> Any:
         return moments.shifted_targets(other._offset - self._offset)
 
+    @available_if(adds_rows)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
         """Add rows; the result is that of one fit to all of them with the basis of the first call."""
         return self._add_rows(X, y, sample_weight)

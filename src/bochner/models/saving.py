@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from ..bases import REGISTRY, Basis
 from ..bases.quantize import Quantizer
 from ..blocks import Recipe, SparseRecipe
 from ..kernels import Kernel
+from ..losses import Loss
 from ..moments import Moments
-from ..solvers import Solution
+from ..solvers import SGD, Adam, DoublyStochastic, Solution
 from ..validation import require_integer
 from .primal import PrimalPosterior
-from .problem import Fit
+from .problem import Fit, Training
 
-KIND, VERSION = "bochner model", 1
+KIND, VERSION = "bochner model", 2
 
 
 def kinds_of(base: type) -> list[type]:
@@ -31,8 +33,11 @@ def kinds_of(base: type) -> list[type]:
 
 
 # What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
-PARTS: tuple[type, ...] = (*REGISTRY.values(), *kinds_of(Kernel), Quantizer, Recipe, SparseRecipe, Moments, Solution)
-FIT = ("intercept", "penalty", "noise")
+PARTS: tuple[type, ...] = (
+    *REGISTRY.values(), *kinds_of(Kernel), *kinds_of(Loss), Quantizer, Recipe, SparseRecipe, Moments, Solution,
+    SGD, Adam, DoublyStochastic, Training,
+)  # fmt: skip
+FIT = ("intercept", "penalty", "noise", "training")
 
 
 class Saved:
@@ -102,12 +107,15 @@ class Saved:
         model._require_outputs(outputs)
         for name in ("intercept", "noise"):
             require_shape(state[name], (outputs,))
+        require_kind(state["training"], (Training, NoneType))
         posterior = None
         if moments is not None:
             require_sums(moments, int((widest or basis).n_components), outputs)
             posterior = PrimalPosterior(moments, float(basis.scale_), solution.alpha, bool(model.fit_intercept))
         model.basis_, model.moments_, model._widest = basis, moments, widest
-        model._solved = Fit(solution, state["intercept"], str(state["penalty"]), state["noise"], posterior)
+        model._solved = Fit(
+            solution, state["intercept"], str(state["penalty"]), state["noise"], posterior, training=state["training"]
+        )
         model._stale = widest is not None  # what belongs to the first columns alone is made again from the sums
         return model
 
@@ -115,6 +123,7 @@ class Saved:
 FITTED: dict[str, Any] = {
     "n_features_in_": int, "feature_names_in_": np.ndarray, "classes_": np.ndarray, "recipe_": (Recipe, SparseRecipe),
     "precision_reason_": str, "_outputs": tuple, "_offset": (np.ndarray, float), "_rows": int,
+    "temperature_": (float, NoneType), "_calibration": str,
 }  # fmt: skip
 ALWAYS = {"n_features_in_", "precision_reason_", "_rows"}
 

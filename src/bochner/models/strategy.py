@@ -1,4 +1,4 @@
-"""Which of the three ways to solve, and with how many threads."""
+"""Which loss goes with which solver, which solver is taken where nobody says, and with how many threads."""
 
 from __future__ import annotations
 
@@ -8,13 +8,73 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from ..config import config_context, memory_budget
+from ..losses import Exponential, Huber, Loss, Squared, name_of
 from ..ops import threads
+from ..solvers import SGD, Adam, DoublyStochastic
+from ..validation import require_choice
+
+EXACT = ("cholesky", "dual", "cg")  # for the squared loss
+SOLVERS = ("auto", *EXACT, "newton", "box", "sgd", "adam", "doubly_stochastic")
+METHODS: dict[str, Any] = {"sgd": SGD(), "adam": Adam(), "doubly_stochastic": DoublyStochastic()}
 
 
-def choose_solver(asked: str, rows: int, features: int) -> tuple[str, str]:
-    """Which of the three ways, and why: fewer rows than features is the dual's case, if its matrix fits in memory."""
+def solver_name(asked: Any) -> str:
+    """The name of a solver that was given by name or as an object such as SGD(epochs=5)."""
+    for name, method in METHODS.items():
+        if type(asked) is type(method):
+            return name
+    return require_choice("solver", asked, SOLVERS)
+
+
+def solvers_for(loss: Loss) -> list[str]:
+    """The solvers that suit a loss, the one that is taken by itself first."""
+    steps = ["sgd", "adam", "doubly_stochastic"]
+    if isinstance(loss, Squared):
+        return [*EXACT, "newton", "box", *steps]
+    if isinstance(loss, Huber):
+        return ["newton"]
+    if isinstance(loss, Exponential):
+        steps.remove("doubly_stochastic")
+    return ["newton", "box", *steps] if loss.smooth else ["dual", *steps]
+
+
+def require_combination(loss: Loss, solver: str, max_coefficient: Any) -> None:
+    """Refuse what does not go together, and say what is missing."""
+    if max_coefficient is not None and solver not in ("auto", "box"):
+        raise ValueError(f"max_coefficient needs solver='box'; got {solver!r}.")
+    if solver == "box" and max_coefficient is None:
+        raise ValueError("solver='box' needs max_coefficient, the bound C of |coefficients| <= C / n_components.")
+    wanted = "box" if max_coefficient is not None else solver
+    allowed, name = solvers_for(loss), name_of(loss)
+    if wanted == "auto" or wanted in allowed:
+        return
+    missing = "whose solution is not linear in the targets"
+    if wanted in ("newton", "box") and not loss.smooth:
+        missing = "which has kinks, and no curvature for Newton's method"
+    elif isinstance(loss, Huber):
+        missing = "whose scale only Newton's method learns"
+    elif wanted == "doubly_stochastic":
+        missing = "whose slope has no bound, so that one step can undo all others"
+    elif wanted == "dual":
+        missing = "which is smooth and needs no multipliers"
+    raise ValueError(
+        f"solver={wanted!r} does not go with loss={name!r}, {missing}: use solver {' or '.join(map(repr, allowed))}."
+    )
+
+
+def choose_solver(asked: str, loss: Loss, max_coefficient: Any, rows: int, features: int) -> tuple[str, str]:
+    """The solver, and why."""
     if asked != "auto":
         return asked, "as asked"
+    if max_coefficient is not None:
+        return "box", "coefficients are bounded"
+    if not isinstance(loss, Squared):
+        return solvers_for(loss)[0], f"the way to the optimum of the {name_of(loss).replace('_', ' ')} loss"
+    return choose_exact(rows, features)
+
+
+def choose_exact(rows: int, features: int) -> tuple[str, str]:
+    """For least squares. Fewer rows than features is the dual's case, if its matrix fits in memory."""
     budget = memory_budget()
     # Seven matrices: sums, a part to add, the same of held-out rows, centred, to factor, factored; six for a kernel.
     gram, kernel = 56 * features**2, 48 * rows**2

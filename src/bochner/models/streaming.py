@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,20 @@ from ..blocks.memory import is_mapped
 from ..config import memory_budget
 from ..moments import Moments
 from .dual import DualPosterior
+from .held_out import choose_penalty
+from .online import go_on
 from .primal import fit_moments, reduce_moments
 from .problem import Fit, Problem
 from .rows import OpenJournal, Ready, own_targets, ready_arrays, ready_blocks
+from .strategy import METHODS, solver_name
+from .ways import Way
 
 
 class Streaming(ABC):
     """The verbs of a model that keeps its sums. After a change the solution is made when it is first needed."""
 
     alpha: Any
+    solver: Any
     fit_intercept: bool
     basis_: Basis
     moments_: Moments | None
@@ -42,6 +48,8 @@ class Streaming(ABC):
         """partial_fit: the first call settles the basis (and the precision), later ones only add their sums."""
         first = not hasattr(self, "basis_")
         self._check_parameters()
+        if solver_name(self.solver) in METHODS:
+            return self._go_on(X, y, sample_weight, classes)
         self._refuse_leave_one_out("partial_fit")
         before = None if first else self._require_sums("partial_fit")
         with self._settings():
@@ -51,7 +59,28 @@ class Streaming(ABC):
                 self._require_room(int(self.basis_.n_components))
             part = self._moments_of(ready.blocks)
         self.moments_ = part if before is None else before + part
-        self._stale = True
+        return self._outdated()
+
+    def _go_on(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Any:
+        """partial_fit by steps on batches; after a fit it begins where that ended."""
+        first = not hasattr(self, "basis_")
+        with self._settings():
+            ready = self._ready(X, y, sample_weight, first=first, classes=classes)
+            if first:
+                basis, self.precision_reason_ = self._fitted_basis(ready)
+            else:
+                basis = self.basis_
+            problem, way = self._problem(basis, ready.blocks), self._way(basis, ready.blocks.n_rows)
+            before = None if first else self._solved
+            if before is None:
+                alpha, note = choose_penalty(problem, way.loss)
+            else:
+                alpha, note = before.solution.alpha, before.penalty
+            self.basis_, fit, judged = go_on(problem, way, alpha, before)
+        self._solved = replace(fit, penalty=note)
+        self.moments_, self._widest, self._stale = None, None, False
+        self._rows = 0 if fit.training is None else fit.training.rows
+        self._calibrate(judged)
         return self
 
     def merge(self, other: Any) -> Any:
@@ -66,8 +95,7 @@ class Streaming(ABC):
             )
         self._require_same_targets(other)
         self.moments_ = mine + self._aligned(others, other)
-        self._stale = True
-        return self
+        return self._outdated()
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Take rows away again that were fitted before; for integer features no trace of them is left."""
@@ -77,8 +105,7 @@ class Streaming(ABC):
             if blocks.n_rows >= moments.rows:
                 raise ValueError(f"cannot forget {blocks.n_rows} of {moments.rows} rows: some must be left.")
             self.moments_ = moments - self._moments_of(blocks)
-        self._stale = True
-        return self
+        return self._outdated()
 
     def grow(self, n_components: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> Any:
         """The model of n_components features of the same streams.
@@ -95,11 +122,17 @@ class Streaming(ABC):
                     f"growing from {widest.n_components} to {n_components} features needs the rows again: "
                     "grow(n_components, X, y)."
                 )
-            self.basis_, self._widest, self._stale = widest.truncated(n_components), widest, True
-            return self
+            self.basis_, self._widest = widest.truncated(n_components), widest
+            return self._outdated()
         with self._settings():
             ready = self._ready(X, y, sample_weight, whole=True)
             self._solve_rows(widest.enlarged(n_components), ready, climbs=False)
+        return self
+
+    def _outdated(self) -> Any:
+        """The sums have changed: the solution is made when it is needed, and probabilities need new rows."""
+        self._stale = True
+        self._calibrate(None)
         return self
 
     def _ready(
@@ -130,7 +163,7 @@ class Streaming(ABC):
         return moments
 
     def _moments_of(self, blocks: Blocks) -> Moments:
-        return reduce_moments(Problem(self._summed, blocks, 0.0, self.fit_intercept, self._classifies))
+        return reduce_moments(self._problem(self._summed, blocks))
 
     def _require_sums(self, verb: str) -> Moments:
         """The sums of all rows; after a dual fit, which keeps its rows, they are made when first needed."""
@@ -142,8 +175,8 @@ class Streaming(ABC):
         if self.moments_ is None:
             how = self._solved.solution.method
             raise ValueError(
-                f"{verb} needs the sums of the fit, which are not at hand: fit with solver='cholesky' (this was "
-                f"{how}), and save with sums=True."
+                f"{verb} needs the sums of the fit, which are not at hand: fit with loss='squared' and "
+                f"solver='cholesky' (this was {how}), and save with sums=True."
             )
         return self.moments_
 
@@ -189,6 +222,12 @@ class Streaming(ABC):
     def _fitted_basis(self, ready: Ready) -> tuple[Basis, str]: ...
     @abstractmethod
     def _solve_rows(self, basis: Basis, ready: Ready, climbs: bool = True) -> None: ...
+    @abstractmethod
+    def _problem(self, basis: Basis, blocks: Blocks) -> Problem: ...
+    @abstractmethod
+    def _way(self, basis: Basis, rows: int) -> Way: ...
+    @abstractmethod
+    def _calibrate(self, judged: Any) -> None: ...
     @abstractmethod
     def _alpha(self) -> Any: ...
     @abstractmethod

@@ -105,6 +105,9 @@ class Labelled:
             )
         return index
 
+    def _output_count(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
     def _is_weightless(self, y: np.ndarray) -> np.ndarray:
         """Which rows have a class of weight zero."""
         given = self.class_weight if isinstance(self.class_weight, dict) else {}
@@ -114,7 +117,7 @@ class Labelled:
         """Refuse a number of scores that the classes do not have."""
         if not np.array_equal(sorted_labels(self.classes_)[0], self.classes_):
             raise ValueError("the classes must be different, and in order")
-        if outputs != (1 if len(self.classes_) == 2 else len(self.classes_)):
+        if outputs != self._output_count():
             raise ValueError(f"{len(self.classes_)} classes cannot have {outputs} scores")
 
     def _weigh(self, y: np.ndarray, weight: np.ndarray | None, summary: LabelCounts | None) -> np.ndarray | None:
@@ -160,12 +163,15 @@ class Numeric:
             )
         return y.reshape(len(y), -1) - self._offset
 
+    def _output_count(self) -> int:
+        return int(np.prod(self._outputs, dtype=int))
+
     def _is_weightless(self, y: np.ndarray) -> np.ndarray:
         return np.zeros(len(y), dtype=bool)
 
     def _require_outputs(self, outputs: int) -> None:
         """Refuse a number of outputs that the targets did not have."""
-        if np.prod(self._outputs, dtype=int) != outputs or np.shape(self._offset) != (outputs,):
+        if self._output_count() != outputs or np.shape(self._offset) != (outputs,):
             raise ValueError(f"{outputs} outputs are not what was learned")
 
     def _weigh(self, y: np.ndarray, weight: np.ndarray | None, summary: Any) -> np.ndarray | None:

@@ -1,0 +1,137 @@
+"""Doubly stochastic training: every step has new rows and new features, made from the seed and never kept.
+
+The features of earlier steps are made again for each batch, a tile of columns at a time. What a run has learned is the
+seed, its coefficients and how many steps it took; from there it can go on with more rows and more features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..bases import Basis
+from ..blocks import Block, Progress
+from ..losses import Loss
+from ..solvers import DoublyStochastic, Solution
+from ..streams import Stream
+from .calibration import CALIBRATED, Judged
+from .problem import Fit, Problem, Training
+from .stochastic import Remember, bend, copied, require_finite_walk, typical
+
+TILE = 1 << 16  # features that are made at a time, at most, unless a step has more
+STRETCHES = 20  # parts of a run after each of which it could be taken up again
+
+
+@dataclass
+class Descent:
+    """f = sum over steps of z_t'b_t + c; the rows of step t are batch t of one endless stream."""
+
+    problem: Problem
+    loss: Loss
+    alpha: float
+    method: DoublyStochastic
+    seed: int
+
+    def first_rate(self) -> float:
+        """Half the inverse of curvature times the mean of k(x, x) + 1."""
+        if self.method.learning_rate != "auto":
+            return float(self.method.learning_rate)
+        block = next(self.problem.blocks.stream(0, 200))
+        square = float(self.problem.intercept)
+        for _, tile in self.problem.basis.column_tiles(block.X, self.method.features):
+            squares = tile.power(2) if hasattr(tile, "power") else np.square(tile.astype(np.float64))
+            square += float(squares.sum()) / block.X.shape[0] * self.problem.scale**2
+        return 0.5 / (bend(self.loss, self.problem.outputs) * typical(block.weight) * max(square, 1e-12))
+
+    def tiles(self, X: Any, width: int, first: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
+        """Which columns are in each tile, and their features of some rows, times the scale."""
+        for columns, tile in self.problem.basis.column_tiles(X, width, first):
+            dense = tile.toarray() if hasattr(tile, "toarray") else tile
+            yield columns, dense.astype(np.float64) * self.problem.scale
+
+    def batches(self, first: int) -> Iterator[Block]:
+        """The batches from number `first` on, epoch after epoch without end."""
+        size, nothing = self.method.batch_size, np.empty(0, dtype=np.int64)
+        epoch, skipped = divmod(first, -(-self.problem.blocks.n_rows // size))
+        while True:
+            order = Stream(self.seed, f"order {epoch}")
+            for number, block in enumerate(self.problem.blocks.shuffled(size, order, nothing)):
+                if number >= skipped and block.X.shape[0]:
+                    yield block
+            epoch, skipped = epoch + 1, 0
+
+    def begin(self) -> dict[str, Any]:
+        """Nothing learned yet; of the latest batches, the scores they had before they were learned from."""
+        k = self.problem.outputs
+        empty = {name: np.empty((0, k)) for name in ("scores", "codes")}
+        return {"b": np.zeros((int(self.problem.basis.n_components), k)), "c": np.zeros(k), "step": 0, **empty}
+
+    def run(self, state: dict[str, Any], until: int, rate: float, batches: Iterator[Block]) -> dict[str, Any]:
+        """Steps until there are so many."""
+        state = copied(state)
+        nu = 2.0 * self.alpha / self.problem.blocks.n_rows
+        while state["step"] < until:
+            self.step(state, next(batches), self.method.rate(rate, nu, state["step"]), nu)
+        return state
+
+    def scores(self, state: dict[str, Any], X: Any, known: int) -> np.ndarray:
+        """f of some rows from the columns that have coefficients; those beyond have zeros."""
+        f = np.tile(state["c"], (X.shape[0], 1))
+        for columns, tile in self.tiles(X, max(self.method.features, TILE // X.shape[0])) if known else ():
+            f += tile @ state["b"][columns]
+            if columns.stop >= known:
+                break
+        return f
+
+    def step(self, state: dict[str, Any], block: Block, rate: float, nu: float) -> None:
+        columns, tile = next(self.tiles(block.X, self.method.features, state["step"]))
+        f = self.scores(state, block.X, columns.start)
+        y = block.y.astype(np.float64)
+        slope = self.loss.gradient(f, y) / len(y)
+        if block.weight is not None:
+            slope *= block.weight[:, None]
+        state["b"] *= 1.0 - rate * nu
+        # The tile's share of <z, z'> is its width over m: so much more is its estimate of the kernel worth.
+        state["b"][columns] = -rate * len(state["b"]) / tile.shape[1] * (tile.T @ slope)
+        if self.problem.intercept:
+            state["c"] = state["c"] - rate * slope.sum(axis=0)
+        state["step"] += 1
+        for name, new in (("scores", f), ("codes", y)):
+            state[name] = np.concatenate([state[name], new])[-CALIBRATED:]
+
+
+def steps_for(basis: Basis, features: int) -> int:
+    """How many tiles of about so many columns a basis has."""
+    if not basis._prefixes(int(basis.n_components)):
+        raise ValueError(f"doubly stochastic training adds columns, and {type(basis).__name__} shares all of them.")
+    units = basis._units()[0]
+    return -(-units // max(1, features * units // int(basis.n_components)))
+
+
+def fit_doubly(
+    problem: Problem, loss: Loss, alpha: float, method: DoublyStochastic, seed: int, remember: Remember
+) -> tuple[Fit, Judged | None]:
+    """One step for every tile of the basis's columns."""
+    descent = Descent(problem, loss, alpha, method, seed)
+    rate, state = descent.first_rate(), descent.begin()
+    total = steps_for(problem.basis, method.features)
+    with Progress("training", total) as progress:
+        for stretch in range(1, STRETCHES + 1):
+            before, until = state["step"], total * stretch // STRETCHES
+            state = remember(partial(descent.run, state, until, rate, descent.batches(before)))
+            require_finite_walk(state["b"], 0, rate)
+            progress.advance(state["step"] - before)
+    return finished(descent, state, rate, problem.blocks.n_rows)
+
+
+def finished(descent: Descent, state: dict[str, Any], rate: float, rows: int) -> tuple[Fit, Judged | None]:
+    status = f"{state['step']} steps, each {descent.method.batch_size} rows and new features; first rate {rate:.3g}"
+    k = state["b"].shape[1]
+    solution = Solution(state["b"], "doubly stochastic", descent.alpha, status, float("nan"), state["step"])
+    judged = Judged(state["scores"], state["codes"], None, "rows before they were learned from")
+    training = Training(rate, state["step"], rows)
+    return Fit(solution, state["c"], "", np.zeros(k), training=training), judged

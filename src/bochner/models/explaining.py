@@ -1,0 +1,44 @@
+"""A fit in words, one line for each decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..losses import Squared, name_of
+
+
+def explain(model: Any) -> str:
+    """What was fitted, how, why so, and how exactly."""
+    fit, basis, moments = model._refresh(), model.basis_, model.moments_
+    rows = model._rows if moments is None else moments.rows
+    lines = [
+        f"{type(model).__name__}: {rows:,} rows, {basis.n_features_in_} columns -> "
+        f"{int(basis.n_components):,} features of {type(basis).__name__} (seed {basis.seed_})"
+    ]
+    if hasattr(basis, "bandwidth_"):
+        how = basis.bandwidth if basis.bandwidth == "median" else "given"
+        lines.append(f"bandwidth: {basis.bandwidth_:.6g} ({how})")
+    lines.append(f"precision: {basis.precision or 'float'} ({model.precision_reason_})")
+    if not isinstance(model._loss(), Squared):
+        lines.append(f"loss: {name_of(model._loss()).replace('_', ' ')}")
+    lines += [
+        f"solver: {fit.solution}",
+        f"penalty: alpha = {fit.solution.alpha:.4g} ({fit.penalty})",
+        f"learned: {learned_numbers(model):,} numbers",
+    ]
+    if getattr(model, "temperature_", None) is not None:
+        lines.append(f"probabilities: temperature {model.temperature_:.4g} ({model._calibration})")
+    if hasattr(basis, "clipped_fraction_"):
+        clipped = f"{basis.clipped_fraction_:.2%} of sampled numbers clipped"
+        lines.append(f"inputs: step {basis.quantizer_.step:.3g}, {clipped}")
+    if moments is not None:
+        exact = "exact integers" if moments.is_exact else "float64"
+        inexact = moments.is_exact and moments.cross.dtype.kind != "i"
+        lines.append(f"sums of features: {exact}" + ("; those with targets, float64" if inexact else ""))
+    return "\n".join(lines)
+
+
+def learned_numbers(model: Any) -> int:
+    """Coefficients and intercepts: C (2 [d]_2 E + 1) for C outputs and E expansions of Fastfood (McKernel, eq. 22)."""
+    features, outputs = model._refresh().solution.coefficients.shape
+    return int(outputs * (features + bool(model.fit_intercept)))

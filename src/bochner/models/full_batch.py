@@ -1,0 +1,78 @@
+"""Losses to their optimum over all rows: Newton's method, and the same within bounds on the coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..losses import Huber, Loss, Squared
+from ..solvers import Minimum, Solution, at_bounds, minimise, solve_box
+from .objective import Piece, RiskObjective
+from .primal import reduce_moments
+from .problem import Fit, Problem
+
+TURNS, SCALE_TOLERANCE = 200, 1e-9  # of Huber's scale, and its relative change at the end
+
+
+def fit_newton(problem: Problem, loss: Loss, alpha: float, start: np.ndarray | None = None) -> Fit:
+    objective = RiskObjective(problem, loss, alpha)
+    x = objective.zeros() if start is None else start
+    found = learn_scale(objective, x) if isinstance(loss, Huber) else minimise(objective, x, **objective.settings)
+    return finished(objective, found, "Newton with conjugate gradients")
+
+
+def fit_box(problem: Problem, loss: Loss, alpha: float, bound: float, start: np.ndarray | None = None) -> Fit:
+    """Coefficients of at most `bound` in size; for the squared loss from the sums alone."""
+    if isinstance(loss, Squared):
+        centered = reduce_moments(problem).centered(problem.scale, problem.intercept)
+        solution = solve_box(centered.gram, centered.cross, alpha, bound)
+        b = solution.coefficients
+        return Fit(solution, centered.mean_y - centered.mean_z @ b, "", np.zeros(b.shape[1]))
+    objective = RiskObjective(problem, loss, alpha)
+    x = objective.zeros() if start is None else start
+    bounds = np.full((len(x), 1), bound)
+    bounds[int(problem.basis.n_components) :] = np.inf  # the intercept is free
+    found = minimise(objective, x, bound=bounds, **objective.settings)
+    there = at_bounds(objective.model(found.x)[0], bound)
+    return finished(objective, replace(found, status=f"{found.status}; {there}"), "projected Newton")
+
+
+def finished(objective: RiskObjective, found: Minimum, method: str) -> Fit:
+    b, intercept = objective.model(found.x)
+    solution = Solution(b, method, objective.alpha, found.status, found.residual, found.iterations)
+    return Fit(solution, intercept, "", np.zeros(b.shape[1]), start=found.x)
+
+
+def learn_scale(objective: RiskObjective, x: np.ndarray) -> Minimum:
+    """Huber's loss with the scale that makes it smallest: coefficients and scale in turn, each exactly."""
+    huber = objective.loss
+    assert isinstance(huber, Huber)
+    huber = replace(huber, scale=spread_of_targets(objective))
+    steps = 0
+    for _ in range(TURNS):
+        objective.loss = huber
+        found = minimise(objective, x, **objective.settings)
+        steps, x = steps + found.iterations, found.x
+
+        def sums(piece: Piece, huber: Huber = huber, x: np.ndarray = x) -> np.ndarray:
+            return huber.scale_sums(objective.scores(piece, x), piece.y, piece.weight)
+
+        scale = huber.best_scale(objective.pieces.reduce(sums, "scale"))
+        change = float(np.max(np.abs(scale / huber.scale - 1.0)))
+        huber = replace(huber, scale=scale)
+        if change < SCALE_TOLERANCE:
+            break
+    scales = ", ".join(f"{s:.4g}" for s in huber.scale)
+    return replace(found, status=f"converged in {steps} steps; scale {scales}", iterations=steps)
+
+
+def spread_of_targets(objective: RiskObjective) -> np.ndarray:
+    """The deviation of each target, to begin with."""
+
+    def sums(piece: Piece) -> np.ndarray:
+        powers = [np.ones_like(piece.y), piece.y, piece.y**2]
+        return np.stack([piece.weight @ power for power in powers])
+
+    total, first, second = objective.pieces.reduce(sums, "targets")
+    return np.sqrt(np.maximum(second / total - (first / total) ** 2, 0.0)) + 1e-10

@@ -1,0 +1,67 @@
+"""The penalty of a loss that has no formula for it: the loss of held-out rows, along a path of penalties."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..blocks import MemoryBlocks
+from ..config import memory_budget
+from ..losses import Huber, Loss, Squared
+from ..streams import sample_rows
+from .full_batch import fit_newton
+from .matrix_free import probe_alpha
+from .multipliers import fit_multipliers
+from .penalty import candidates, edge_note, too_few
+from .primal import FEW, FOLDS
+from .problem import Problem, fold_of
+
+PROBE = 4000  # rows from which the penalty is chosen
+PATIENCE, GAIN = 1, 1e-3  # penalties in a row that may be no better; a smaller gain does not count
+
+
+def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
+    """alpha as given; or the best on a sample: a fifth of it held out, from large penalties to small ones.
+
+    The best alpha balances noise against size, which the number of rows does not change much.
+    """
+    if problem.asks_for("loo"):
+        raise ValueError("alpha='loo' needs the squared loss and solver 'cholesky' or 'dual'.")
+    if isinstance(problem.alpha, float):
+        return problem.alpha, "given"
+    if isinstance(loss, Squared):
+        return probe_alpha(problem)
+    rows = int(np.clip(memory_budget() // (64 * int(problem.basis.n_components)), 50, PROBE))
+    numbers = sample_rows(problem.blocks.n_rows, rows, seed=2)
+    block = problem.blocks.take(numbers)
+    held = fold_of(block, FOLDS) == 0
+    train, judged = block.only(~held), block.only(held)
+    features = problem.features(judged.X)
+    unit = mean_square(features) * problem.scale**2
+    alphas = candidates(problem.alpha, unit)
+    if too_few(train.X.shape[0]) or not held.any():
+        return float(alphas[-1]), FEW
+    part = replace(problem, blocks=MemoryBlocks(train.X, train.y, train.weight))
+    solve = fit_newton if loss.smooth else fit_multipliers
+    if isinstance(loss, Huber):  # the learned scales differ: all are judged by one
+        loss = replace(loss, scale=np.std(train.y, axis=0) + 1e-10)
+    losses, start, worse = np.full(len(alphas), np.inf), None, 0
+    for k in reversed(range(len(alphas))):
+        fit = solve(part, loss, float(alphas[k]), start)
+        start = fit.start
+        scores = np.asarray(features @ (problem.scale * fit.solution.coefficients)) + fit.intercept
+        with np.errstate(over="ignore"):
+            values = loss.value(scores, judged.y.astype(np.float64))
+        losses[k] = np.average(values, weights=judged.weight)
+        worse = 0 if losses[k] < (1.0 - GAIN) * losses[k + 1 :].min(initial=np.inf) else worse + 1
+        if worse > PATIENCE:
+            break
+    best = float(alphas[np.flatnonzero(losses <= losses.min() / (1.0 - GAIN))[-1]])
+    return best, f"loss of a held-out fifth of {len(numbers):,} rows" + edge_note(best, alphas)
+
+
+def mean_square(features: np.ndarray) -> float:
+    """The mean squared length of a row of features."""
+    squares = features.power(2) if hasattr(features, "power") else np.square(features, dtype=np.float64)
+    return float(np.asarray(squares.sum(axis=1)).mean()) if features.shape[0] else 1.0

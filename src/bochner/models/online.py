@@ -1,0 +1,66 @@
+"""`partial_fit` of the stochastic solvers: the rows of each call are walked over once, from where the last call ended.
+
+Mini-batch steps go on with the same features; doubly stochastic ones add features for the new rows. All that a call
+leaves behind is the model and three numbers, so a saved model can go on too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from ..bases import Basis
+from ..solvers import DoublyStochastic, Stochastic
+from .calibration import Judged
+from .doubly import Descent, finished, steps_for
+from .problem import Fit, Problem, Training
+from .stochastic import Walk, require_finite_walk
+from .ways import Way
+
+
+def go_on(problem: Problem, way: Way, alpha: float, before: Fit | None) -> tuple[Basis, Fit, Judged | None]:
+    """The basis (perhaps with more features), the fit after these rows, and the scores they had before, if known."""
+    training = None if before is None else before.training
+    met = problem.blocks.n_rows + (0 if training is None else training.rows)
+    if isinstance(way.method, DoublyStochastic):
+        return add_features(problem, way, alpha, before, met)
+    assert isinstance(way.method, Stochastic)
+    # Every row bears its share of the penalty.
+    walk = Walk(problem, way.loss, alpha * problem.blocks.n_rows / met, way.method, way.seed)
+    rate = walk.find_rate()[0] if training is None else training.rate
+    x = walk.zeros()
+    if before is not None:
+        x[: walk.m] = before.solution.coefficients
+        x[walk.m :] = before.intercept + walk.mean @ before.solution.coefficients
+    calls = 0 if training is None else training.steps
+    state = walk.run(way.method.begin(x), calls, lambda done: rate)
+    require_finite_walk(state["x"], calls, rate)
+    status = f"{calls + 1} calls, batches of {way.method.batch_size}, rate {rate:.3g}"
+    fit = walk.finished(state["x"], status, Training(rate, calls + 1, met))
+    return problem.basis, fit, None
+
+
+def add_features(
+    problem: Problem, way: Way, alpha: float, before: Fit | None, met: int
+) -> tuple[Basis, Fit, Judged | None]:
+    """A step for every batch, each with a tile of columns that the basis has left, or gets."""
+    training = None if before is None else before.training
+    done, size = 0 if training is None else training.steps, way.method.batch_size
+    batches = -(-problem.blocks.n_rows // size)
+    basis, m = problem.basis, int(problem.basis.n_components)
+    missing = done + batches - steps_for(basis, way.method.features)
+    if missing > 0:
+        basis = basis.enlarged(m + missing * way.method.features)
+    share = alpha * problem.blocks.n_rows / met
+    descent = Descent(replace(problem, basis=basis), way.loss, share, way.method, way.seed)
+    state = descent.begin()
+    if before is not None:
+        # Features carry 1/sqrt of their number in themselves.
+        state["b"][:m] = before.solution.coefficients * np.sqrt(len(state["b"]) / m)
+        state["c"], state["step"] = before.intercept.copy(), done
+    rate = descent.first_rate() if training is None else training.rate
+    state = descent.run(state, done + batches, rate, islice(descent.batches(0), batches))
+    require_finite_walk(state["b"], 0, rate)
+    return basis, *finished(descent, state, rate, met)

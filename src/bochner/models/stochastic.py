@@ -1,0 +1,213 @@
+"""Mini-batch training: features are made on the fly, a block of rows at a time, and never kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..blocks import Block, MemoryBlocks, Progress, rows_per_block
+from ..losses import Loss
+from ..solvers import Solution, Stochastic
+from ..streams import Stream, sample_rows
+from .calibration import CALIBRATED, OUT, SAME, Judged
+from .problem import Fit, Problem, Training
+
+VALIDATED, FEWEST = 5000, 50  # rows held out at most; with fewer rows than this in all, none are
+TRIED, MEASURED = 2000, 500  # rows on which learning rates are tried, and whose features are averaged
+LARGEST = 4096  # rows whose features are made at a time
+
+Remember = Callable[[Callable[[], Any]], Any]
+
+
+@dataclass
+class Walk:
+    """(1/n) (sum of losses + alpha |b|^2) as a function of x = (b; c), looked at batch by batch.
+
+    Scores are (z - mean)'b + c, with the mean of sampled rows: steps along b and c then hardly disturb one another.
+    """
+
+    problem: Problem
+    loss: Loss
+    alpha: float
+    method: Stochastic
+    seed: int
+    mean: np.ndarray = field(init=False)
+    held: Block | None = field(init=False, default=None)
+    numbers: np.ndarray = field(init=False, default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        self.mean = np.zeros(self.m, dtype=self.kind)
+        if self.problem.intercept:
+            rows = self.problem.blocks.take(sample_rows(self.problem.blocks.n_rows, MEASURED, seed=10)).X
+            self.mean += np.asarray(self.features(rows).mean(axis=0)).ravel() * self.problem.scale
+
+    @property
+    def m(self) -> int:
+        return int(self.problem.basis.n_components)
+
+    @property
+    def kind(self) -> Any:
+        return np.float32 if str(self.problem.basis.precision) in ("int8", "float32") else np.float64
+
+    def zeros(self) -> np.ndarray:
+        return np.zeros((self.m + int(self.problem.intercept), self.problem.outputs), dtype=self.kind)
+
+    def hold_out(self) -> None:
+        """Set some rows aside, to be judged by."""
+        n = self.problem.blocks.n_rows
+        if self.method.validation and n >= FEWEST:
+            self.numbers = sample_rows(n, min(VALIDATED, max(1, round(self.method.validation * n))), seed=7)
+            self.held = self.problem.blocks.take(self.numbers)
+
+    def chunks(self, epoch: int) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
+        """Features, targets and weights of the rows of an epoch, in a new order, a chunk at a time."""
+        rows = min(LARGEST, rows_per_block(2 * self.m))
+        rows = max(1, rows // self.method.batch_size) * self.method.batch_size
+        for block in self.problem.blocks.shuffled(rows, Stream(self.seed, f"order {epoch}"), self.numbers):
+            if block.X.shape[0]:
+                yield self.features(block.X), block.y.astype(self.kind), block.weight
+
+    def features(self, X: Any) -> Any:
+        features = self.problem.features(X)
+        return features if features.dtype.kind == "f" else features.astype(self.kind)
+
+    def run(
+        self, state: dict[str, Any], epoch: int, rate: Callable[[float], float], progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """An epoch of steps; `rate` is a function of the epochs done."""
+        size, done, rows = self.method.batch_size, 0, self.problem.blocks.n_rows - len(self.numbers)
+        for features, y, weight in self.chunks(epoch):
+            for start in range(0, len(y), size):
+                batch = slice(start, start + size)
+                part = features[batch], y[batch], None if weight is None else weight[batch]
+                self.method.step(state, self.gradient(state["x"], *part), rate(epoch + done / rows))
+                done += len(y[batch])
+            if progress is not None:
+                progress.advance(len(y))
+        return state
+
+    def gradient(self, x: np.ndarray, features: Any, y: np.ndarray, weight: Any) -> np.ndarray:
+        scale, m = self.problem.scale, self.m
+        slope = self.loss.gradient(self.scores(x, features), y)
+        if weight is not None:
+            slope = slope * weight[:, None]
+        out, total = np.empty_like(x), slope.mean(axis=0)
+        out[:m] = features.T @ (slope * (scale / len(y))).astype(x.dtype)
+        out[:m] += (2.0 * self.alpha / self.problem.blocks.n_rows) * x[:m]
+        out[:m] -= np.outer(self.mean, total)
+        out[m:] = total
+        return out
+
+    def scores(self, x: np.ndarray, features: Any) -> np.ndarray:
+        f = np.asarray(features @ x[: self.m]) * self.problem.scale
+        return f + (x[self.m] - self.mean @ x[: self.m]) if len(x) > self.m else f
+
+    def judge(self, x: np.ndarray, block: Block) -> tuple[float, np.ndarray]:
+        """The mean loss of some rows, and their scores."""
+        rows = rows_per_block(2 * self.m)
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = [
+                self.scores(x, self.features(block.X[start : start + rows]))
+                for start in range(0, block.X.shape[0], rows)
+            ]
+            scores = np.concatenate(parts).astype(np.float64)
+            losses = self.loss.value(scores, block.y.astype(np.float64))
+        return float(np.average(losses, weights=block.weight)), scores
+
+    def finished(self, x: np.ndarray, ended: str, training: Training) -> Fit:
+        """The fit, with the gradient on a chunk of rows as its residual, relative to that of the model 0."""
+        part = next(self.chunks(0))
+        sizes = [float(np.linalg.norm(self.gradient(at, *part))) for at in (x, self.zeros())]
+        b, rest = np.split(x.astype(np.float64), [self.m])
+        residual, name = sizes[0] / (sizes[1] or 1.0), type(self.method).__name__
+        solution = Solution(b, name, self.alpha, ended, residual, training.steps)
+        intercept = rest[0] - self.mean @ b if len(rest) else np.zeros(b.shape[1])
+        return Fit(solution, intercept, "", np.zeros(b.shape[1]), training=training)
+
+    # ---- the learning rate ----
+
+    def find_rate(self) -> tuple[float, str]:
+        """The rate after whose epoch on a sample of the rows the loss of other rows is smallest."""
+        if self.method.learning_rate != "auto":
+            return float(self.method.learning_rate), "given"
+        n = self.problem.blocks.n_rows
+        block = self.problem.blocks.take(sample_rows(n, TRIED, seed=8))
+        count = block.X.shape[0]
+        out = (np.arange(count) % 5 == 0) & (count >= FEWEST)
+        train = block.only(~out)
+        judged = block.only(out) if out.any() else train
+        part = replace(self.problem, blocks=MemoryBlocks(train.X, train.y, train.weight))
+        trial = Walk(part, self.loss, self.alpha * train.X.shape[0] / n, self.method, self.seed)
+        steepness = bend(self.loss, self.problem.outputs) * typical(train.weight)
+        rates = self.method.rates(self.mean_square(train.X[:200]), steepness)
+        losses = np.array([trial.loss_after(rate, judged) for rate in rates])
+        best = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
+        return float(rates[best]), f"best of {len(rates)} tried on {count:,} rows"
+
+    def mean_square(self, X: Any) -> float:
+        """The mean squared length of rows of centred features."""
+        features = self.features(X)
+        squares = features.power(2) if hasattr(features, "power") else np.square(features)
+        length = float(np.asarray(squares.sum(axis=1)).mean()) * self.problem.scale**2
+        return max(length - float(self.mean @ self.mean), 1e-9 * length, 1e-12)
+
+    def loss_after(self, rate: float, judged: Block) -> float:
+        """What an epoch at a constant rate leads to, or as many as make fifty steps."""
+        state = self.method.begin(self.zeros())
+        with np.errstate(over="ignore", invalid="ignore"):
+            for epoch in range(max(1, 50 * self.method.batch_size // max(self.problem.blocks.n_rows, 1))):
+                self.run(state, epoch, lambda done: rate)
+            return self.judge(state["x"], judged)[0]
+
+
+def fit_stochastic(
+    problem: Problem, loss: Loss, alpha: float, method: Stochastic, seed: int, remember: Remember
+) -> tuple[Fit, Judged]:
+    """Epochs until the held-out loss no longer falls; the fit, and scores to calibrate by."""
+    walk = Walk(problem, loss, alpha, method, seed)
+    walk.hold_out()
+    first, how = remember(walk.find_rate)
+    state = method.begin(walk.zeros())
+    best, best_loss, waited = state["x"], np.inf, 0
+    with Progress("training", method.epochs * problem.blocks.n_rows) as progress:
+        for epoch in range(method.epochs):
+            state = remember(partial(walk.run, copied(state), epoch, partial(method.rate, first), progress))
+            require_finite_walk(state["x"], epoch, first)
+            loss_now = np.nan if walk.held is None else walk.judge(state["x"], walk.held)[0]
+            waited += 1
+            if not loss_now >= best_loss:
+                best, best_loss, waited = state["x"].copy(), loss_now, 0
+            if waited >= method.patience:
+                break
+    ended = f"{epoch + 1} epochs of batches of {method.batch_size}, rate {first:.3g} ({how})"
+    if walk.held is not None:
+        ended += f"; loss of {len(walk.numbers):,} rows held out {best_loss:.4g}"
+    block, which = walk.held, OUT
+    if block is None:
+        block, which = problem.blocks.take(sample_rows(problem.blocks.n_rows, CALIBRATED, seed=9)), SAME
+    judged = Judged(walk.judge(best, block)[1], block.y, block.weight, which)
+    return walk.finished(best, ended, Training(first, epoch + 1, problem.blocks.n_rows)), judged
+
+
+def bend(loss: Loss, outputs: int) -> float:
+    """The curvature of the loss of a score 0, or that of a line with a kink, roughly."""
+    zero = np.zeros((1, outputs))
+    return max(float(loss.curvature(zero, np.ones_like(zero)).max()), 0.25)
+
+
+def typical(weight: np.ndarray | None) -> float:
+    """The size of weights; large ones count for more."""
+    return 1.0 if weight is None or not len(weight) else max(float(np.sqrt(np.mean(weight**2))), 1e-12)
+
+
+def copied(state: dict[str, Any]) -> dict[str, Any]:
+    return {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in state.items()}
+
+
+def require_finite_walk(x: np.ndarray, epoch: int, rate: float) -> None:
+    if not np.isfinite(x).all():
+        raise ValueError(f"training diverged in epoch {epoch + 1} at rate {rate:.3g}: give a smaller learning_rate.")

@@ -1,0 +1,71 @@
+"""From a problem, a loss and a solver to a fit: the one place that knows every way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..losses import Loss, Squared
+from ..moments import Moments
+from ..solvers import DoublyStochastic
+from . import left_out
+from .calibration import Judged
+from .doubly import fit_doubly
+from .dual import fit_dual
+from .full_batch import fit_box, fit_newton
+from .held_out import choose_penalty
+from .matrix_free import fit_matrix_free
+from .multipliers import fit_multipliers
+from .primal import fit_primal
+from .problem import Fit, Problem
+from .stochastic import Remember, fit_stochastic
+from .strategy import EXACT, METHODS
+
+
+@dataclass(frozen=True)
+class Way:
+    """What was asked for: `solver` is a name, `method` an object with the settings of a stochastic one."""
+
+    loss: Loss
+    solver: str
+    reason: str
+    method: Any
+    bound: float | None
+    seed: int
+    calibrates: bool
+
+    @property
+    def is_exact(self) -> bool:
+        return isinstance(self.loss, Squared) and self.solver in EXACT
+
+
+def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, Moments | None, Judged | None]:
+    """The fit, the sums if there are any, and scores to calibrate probabilities by, if they are wanted."""
+    if way.is_exact:
+        return solve_exactly(problem, way)
+    alpha, note = choose_penalty(problem, way.loss)
+    judged: Judged | None = None
+    if way.solver in METHODS:
+        learn: Any = fit_doubly if isinstance(way.method, DoublyStochastic) else fit_stochastic
+        fit, judged = learn(problem, way.loss, alpha, way.method, way.seed, remember)
+    else:
+
+        def fit_to(part: Problem, start: Any) -> Fit:
+            if way.bound is not None:
+                return fit_box(part, way.loss, alpha, way.bound / int(problem.basis.n_components), start)
+            return (fit_newton if way.loss.smooth else fit_multipliers)(part, way.loss, alpha, start)
+
+        if way.calibrates:
+            fit, judged = left_out.by_refitting(problem, fit_to)
+        else:
+            fit = fit_to(problem, None)
+    solution = replace(fit.solution, reason=way.reason)
+    return replace(fit, solution=solution, penalty=note, start=None), None, judged
+
+
+def solve_exactly(problem: Problem, way: Way) -> tuple[Fit, Moments | None, Judged | None]:
+    if way.solver == "cholesky":
+        fit, moments = fit_primal(problem, way.reason)
+        return fit, moments, left_out.from_moments(problem, fit) if way.calibrates else None
+    fit, judged = (fit_dual if way.solver == "dual" else fit_matrix_free)(problem, way.reason, way.calibrates)
+    return fit, None, judged

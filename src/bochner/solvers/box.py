@@ -1,0 +1,45 @@
+"""Least squares within a box: minimise |y - Z b|^2 + alpha |b|^2 over |b_j| <= bound, from Z'Z and Z'Y alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from .base import Solution
+from .cholesky import factor_gram
+from .newton import minimise
+
+
+class Quadratic:
+    """b'(G + alpha I) b - 2 c'b"""
+
+    rounding, separable = 1e-14, True
+
+    def __init__(self, gram: np.ndarray, cross: np.ndarray, alpha: float) -> None:
+        self.gram, self.cross, self.alpha = gram, cross, alpha
+        shift = max(alpha, 1e-10 * float(np.trace(gram)) / max(len(gram), 1), np.finfo(float).tiny)
+        self._factor = factor_gram(gram, shift)
+
+    def look(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        image = self.gram @ x + self.alpha * x
+        return float(np.sum(x * (image - 2.0 * self.cross))), 2.0 * (image - self.cross)
+
+    def product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return 2.0 * (self.gram @ v + self.alpha * v)
+
+    def approach(self, x: np.ndarray) -> None:
+        """The preconditioner is exact as it is."""
+
+    def precondition(self, v: np.ndarray) -> np.ndarray:
+        return v / 2.0 if self._factor is None else cho_solve(self._factor, v) / 2.0
+
+
+def solve_box(gram: np.ndarray, cross: np.ndarray, alpha: float, bound: float) -> Solution:
+    found = minimise(Quadratic(gram, cross, alpha), np.zeros_like(cross), bound=bound, tolerance=1e-10)
+    status = f"{found.status}; {at_bounds(found.x, bound)}"
+    return Solution(found.x, "projected Newton", alpha, status, found.residual, found.iterations)
+
+
+def at_bounds(coefficients: np.ndarray, bound: float) -> str:
+    there = int(np.sum(np.abs(coefficients) >= bound))
+    return f"{there:,} of {coefficients.size:,} coefficients at the bound {bound:.3g}"
