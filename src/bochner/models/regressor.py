@@ -33,9 +33,9 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         features. "auto" by generalised cross-validation; "loo" by exact leave-one-out, which needs a second pass; a
         list of candidates is judged as "auto" is.
     max_coefficient : a bound C, with |coefficients| <= C / n_components; None for none.
-    solver : "auto"; for the squared loss "cholesky" (Gram matrix), "dual" (kernel matrix), "cg" (no matrix; features made
-        in every pass); "newton"; "dual" for losses with kinks; "box" with max_coefficient; "sgd", "adam" and
-        "doubly_stochastic", or objects of bochner.solvers with their settings. docs/learning.md says what goes with what.
+    solver : "auto"; for the squared loss "cholesky" (Gram matrix), "dual" (kernel matrix), "cg" (no matrix; features
+        made in every pass); "newton"; "dual" for losses with kinks; "box" with max_coefficient; "sgd", "adam" and
+        "doubly_stochastic", or objects of bochner.solvers with their settings. docs/learning.md says what suits what.
     fit_intercept : an exact intercept, without penalty.
     precision : None is that of the basis; "auto" takes integers where they lose nothing; or any precision of a basis.
     n_jobs, verbose : threads of BLAS; progress.
