@@ -33,3 +33,18 @@ template <class T>
 INLINE void store(T* p, Vector<T> v) {
   std::memcpy(p, &v, BYTES);
 }
+
+// A vector of numbers that starts on a cache line: what crosses two lines costs two loads.
+template <class T>
+struct OnLines {
+  using value_type = T;
+  OnLines() = default;
+  template <class Other>
+  OnLines(const OnLines<Other>&) {}
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(64))); }
+  void deallocate(T* p, size_t) { ::operator delete(p, std::align_val_t(64)); }
+  bool operator==(const OnLines&) const { return true; }
+  bool operator!=(const OnLines&) const { return false; }
+};
+template <class T>
+using Aligned = std::vector<T, OnLines<T>>;
