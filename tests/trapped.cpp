@@ -1,4 +1,4 @@
-// In place of machine.cpp: AMX is always there, because its instructions are interpreted when the processor refuses them.
+// In place of machine.cpp: AMX is always there, because its instructions are interpreted where the processor has none.
 #include "machine.hpp"
 
 #include <signal.h>

@@ -1,8 +1,8 @@
 // Symmetric Gram blocks Z'Z of 8-bit integers.
 //
 // Z is packed once: panels of NR columns, steps of DEPTH rows. The same panels are both factors, or a transposed copy
-// behind them is the left one. Blocks of BLOCK x BLOCK sums stay in the L2 cache over all rows; only blocks on and above
-// the diagonal are made.
+// behind them is the left one. Blocks of BLOCK x BLOCK sums stay in the L2 cache over all rows; only blocks on and
+// above the diagonal are made.
 
 size_t gram_words(size_t rows, size_t m) { return COPIES * steps_of(rows) * round_up(m, NR); }
 
@@ -17,10 +17,10 @@ INLINE void interleave(const int8_t* const* row, size_t wide, Element* out) {
     for (; c + 16 <= wide; c += 16) {
       Bytes r[4];
       for (size_t k = 0; k < 4; k++) std::memcpy(&r[k], row[k] + c, 16);
-      const Pairs a = (Pairs)__builtin_shuffle(r[0], r[1], low), b = (Pairs)__builtin_shuffle(r[0], r[1], high);
-      const Pairs d = (Pairs)__builtin_shuffle(r[2], r[3], low), e = (Pairs)__builtin_shuffle(r[2], r[3], high);
-      const Pairs quads[4] = {__builtin_shuffle(a, d, low_pairs), __builtin_shuffle(a, d, high_pairs),
-                              __builtin_shuffle(b, e, low_pairs), __builtin_shuffle(b, e, high_pairs)};
+      const Pairs a = (Pairs)shuffled(r[0], r[1], low), b = (Pairs)shuffled(r[0], r[1], high);
+      const Pairs d = (Pairs)shuffled(r[2], r[3], low), e = (Pairs)shuffled(r[2], r[3], high);
+      const Pairs quads[4] = {shuffled(a, d, low_pairs), shuffled(a, d, high_pairs),
+                              shuffled(b, e, low_pairs), shuffled(b, e, high_pairs)};
       std::memcpy(out + c * DEPTH, quads, 64);
     }
   }

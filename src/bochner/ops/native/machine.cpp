@@ -11,7 +11,7 @@ namespace bochner {
 namespace {
 
 #if defined(BOCHNER_AMX)
-// The kernel gives tiles to a process that asks, and then to all its threads and children; before that they are a fault.
+// The kernel gives tiles to a process that asks, then to all its threads and children; before that, they are a fault.
 bool tiles_granted() {
   constexpr long REQUEST_PERMISSION = 0x1023, TILE_DATA = 18;  // of arch_prctl
   return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;

@@ -1,13 +1,13 @@
 // Products of 8-bit integers in AMX tiles: the names of registers.hpp for blocks of 2 x 2 tiles of 16 x 16 sums.
 //
-// A panel as registers.hpp has it, P[step][NR] with four numbers in a word, is a column of right-hand tiles as it stands:
-// sixteen steps are the rows of a tile. A left-hand tile is its transpose, in words.
+// A panel as registers.hpp has it, P[step][NR] with four numbers in a word, is a column of right-hand tiles as it
+// stands: sixteen steps are the rows of a tile. A left-hand tile is its transpose, in words.
 //
-// Why this should be fast (cycles of Sapphire Rapids): a dot of two tiles is 16 x 16 x 64 products in 16 cycles. Sixteen
-// steps are 4 loads of 8 cycles and 4 dots, 32 against 64 if all is in the L1 cache, so the multiplier is the limit. The
-// chunk of a right-hand panel (16 KB) stays there; the left-hand one and the sums come from the L2 cache, 16 + 4 KB and
-// 4 KB back for the 512 cycles of the dots, 47 bytes a cycle, just below what it gives. A Gram block reads each packed
-// number from beyond L2 once: 2 BLOCK bytes for BLOCK^2 products, or 5.3 bytes a cycle.
+// What it should cost, in cycles of Sapphire Rapids: a dot of two tiles is 16 x 16 x 64 products in 16 cycles. Sixteen
+// steps are 4 dots and 4 loads of 8 cycles, 64 against 32 while all is in the L1 cache, so the multiplier is the limit.
+// The chunk of a right-hand panel (16 KB) stays there. The left-hand one and the sums come from the L2 cache: 16 + 4
+// KB, and 4 KB back, in the 512 cycles of their dots, or 47 bytes a cycle, which is near what it gives. A Gram block
+// reads each packed number from beyond L2 once: 2 BLOCK bytes for BLOCK^2 products, or 5.3 bytes a cycle.
 
 using Element = int8_t;
 constexpr int32_t FLIP = 0;
@@ -48,8 +48,8 @@ INLINE void turn(const int32_t* words, int32_t* turned) {
       for (int32_t r = 0; r < 16; r++)
         if (!(r & half)) {
           const Line a = rows[r], b = rows[r + half];
-          rows[r] = __builtin_shuffle(a, b, upper);
-          rows[r + half] = __builtin_shuffle(a, b, lower);
+          rows[r] = shuffled(a, b, upper);
+          rows[r + half] = shuffled(a, b, lower);
         }
     }
     for (size_t r = 0; r < 16; r++) std::memcpy(turned + (column + r) * TILE_WORDS, &rows[r], 64);

@@ -1,5 +1,5 @@
-// The products by AMX tiles, real or emulated: BOCHNER_INSTRUCTION_SET names the set and the namespace, BOCHNER_OTHERS the
-// set that has all other kernels.
+// The products by AMX tiles, real or emulated: BOCHNER_INSTRUCTION_SET names the set and the namespace, BOCHNER_OTHERS
+// the set that has all other kernels.
 #include <algorithm>
 #include <cstring>
 #include <new>

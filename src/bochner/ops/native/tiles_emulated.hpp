@@ -1,4 +1,4 @@
-// The verbs of tiles.hpp in plain code, as the architecture defines them; what it would refuse ends the program here too.
+// The verbs of tiles.hpp in plain code, as the architecture defines them; what it would refuse ends the program here.
 
 struct EmulatedTiles {
   TileConfiguration configuration;
