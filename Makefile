@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 NATIVE := $(wildcard src/bochner/ops/native/*)
 
-.PHONY: help demo test lint test-slow test-reference test-torch fuzz docs performance sanitize clean
+.PHONY: help demo test lint test-slow test-reference test-torch fuzz docs performance sanitize trapped clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -54,6 +54,9 @@ performance: $(INSTALLED)   ## measure everything (needs BOCHNER_DATA) and write
 
 sanitize: $(INSTALLED)   ## native code under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(BIN)/python tests/sanitize.py
+
+trapped: $(INSTALLED)   ## the AMX machine code on a processor without AMX (but with VNNI)
+	$(BIN)/python tests/trapped.py
 
 clean:           ## forget the environment and what was built
 	rm -rf $(VENV) build

@@ -31,8 +31,9 @@ n rows, d columns, m features, k outputs; B is the number of bytes of a feature 
 | penalty: candidates | (m^3 / 3) each, one factorisation | 8 m^2 | multiply-adds |
 | predictions | features + 2 n m k | n m B | as the features |
 
-Integer features cost a quarter of the float32 multiply-adds with VNNI, and half with the older 16-bit instruction; a
-14-bit Gram matrix is three 8-bit ones. Nothing larger than a block of rows and a few m x m matrices is held, for any n.
+Integer features cost a thirty-second of the float32 multiply-adds with AMX, a quarter with VNNI, and half with the
+older 16-bit instruction; a 14-bit Gram matrix is three 8-bit ones. Nothing larger than a block of rows and a few m x m
+matrices is held, for any n.
 """
 
 

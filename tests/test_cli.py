@@ -175,7 +175,7 @@ def test_the_command_that_tune_prints_is_what_was_tuned(capsys):
 def test_info_without_a_file_says_which_instructions_are_used(capsys):
     out = json.loads(succeed(capsys, "info", "--json"))
     assert out["version"] == bochner.__version__
-    assert out["instruction_set"] in ("vnni", "avx512", "avx2", "baseline")
+    assert out["instruction_set"] in ("amx", "vnni", "avx512", "avx2", "baseline")
 
 
 def test_data_sets(capsys, tmp_path, monkeypatch):

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bochner import ops
-from bochner.ops import native, reference
+from bochner.ops import native, reference, threads
 
 FLOATS = (np.float32, np.float64)
+SETS = [*native.instruction_sets(), native.EMULATED] if native.FUNCTIONS else []
 
 
 def expansions(rng, count, size):
@@ -61,11 +62,18 @@ def wave_arguments(rng, alone, bits, amplitude):
 def projection_arguments(rng):
     """Inputs and directions: one panel, several, odd ends, more columns than a chunk, the most extreme numbers."""
     shapes = [(6, 1, 5), (1, 3, 48), (9, 255, 49), (65, 256, 7), (3, 257, 200), (70, 784, 96), (5, 2500, 12)]
+    shapes += [(32, 64, 32), (33, 65, 33), (300, 17, 9)]  # whole tiles, one more, more rows than are done at once
     for rows, d, m in shapes:
         for dtype in CODES:
             yield codes(rng, (rows, d), dtype), codes(rng, (m, d))
     for low in (np.full((3, 1000), -128, np.int8), np.full((3, 1000), 255, np.uint8)):
         yield low, np.full((2, 1000), -127, np.int8)
+
+
+def gram_argument(rng, shape, dtype):
+    """All numbers of 8 bits, or of 14 bits but the lowest, which the definition alone serves."""
+    low, high = (-128, 128) if dtype == np.int8 else (-8191, 8192)
+    return rng.integers(low, high, shape).astype(dtype)
 
 
 def pooled_arguments(rng, pools=(1, 2, 3, 5, 16, 100)):
@@ -151,12 +159,12 @@ EXAMPLES = {
     ],
     "gram": lambda r: (
         [
-            (integers(r, (n, m), b, t),)
-            for n, m in ((2500, 7), (1, 1), (37, 48), (5, 193), (600, 391), (20_000, 3))
-            for b, t in ((8, np.int8), (14, np.int16))
+            (gram_argument(r, (n, m), t),)
+            for n, m in ((2500, 7), (1, 1), (37, 48), (5, 193), (600, 391), (20_000, 3), (64, 32), (65, 33))
+            for t in (np.int8, np.int16)
         ]
         + [(np.full((17_000, 2), extreme, t),) for extreme, t in ((-128, np.int8), (8191, np.int16), (-8191, np.int16))]
-        + [(integers(r, (9, 3), 16, np.int16),)]
+        + [(integers(r, (9, 3), 16, np.int16),), (np.array([[-32768, 1]], np.int16),)]
         + [(r.standard_normal((50, 520)).astype(t),) for t in FLOATS]
     ),
     "cross": lambda r: (
@@ -184,7 +192,7 @@ def chosen_set(request):
 
 
 @pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")
-@pytest.mark.parametrize("chosen_set", native.instruction_sets(), indirect=True)
+@pytest.mark.parametrize("chosen_set", SETS, indirect=True)
 @pytest.mark.parametrize("name", sorted(native.FUNCTIONS))
 def test_native_equals_reference_bit_for_bit(name, chosen_set):
     for arguments in EXAMPLES[name](np.random.default_rng(0)):
@@ -197,6 +205,56 @@ def test_native_equals_reference_bit_for_bit(name, chosen_set):
             assert np.array_equal(result, expected)
 
 
+PRODUCTS = ("project", "project_waves", "project_maxout", "project_winners", "project_lookup", "gram")
+
+
+@pytest.mark.parametrize("chosen_set", SETS, indirect=True)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_depend_neither_on_strides_nor_on_old_memory_nor_on_threads(name, chosen_set, monkeypatch):
+    """New arrays are full of rubbish, and each thread sets up what it needs."""
+    for first, *others in EXAMPLES[name](np.random.default_rng(2)):
+        expected = getattr(reference, name)(first, *others)
+        strided = np.repeat(np.repeat(first, 2, axis=0), 2, axis=1)[::2, ::2]
+        with monkeypatch.context() as patch, threads.limited(3):
+            patch.setattr(np, "empty", lambda shape, dtype: np.full(shape, 85, dtype))
+            result = native.FUNCTIONS[name](strided, *others)
+        assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("chosen_set", SETS, indirect=True)
+def test_products_of_every_small_shape(chosen_set):
+    rng = np.random.default_rng(3)
+    for rows, d, m in [*np.ndindex(3, 3, 3), *rng.integers(1, 150, (40, 3))]:
+        for dtype in CODES:
+            x, w = codes(rng, (rows, d), dtype), codes(rng, (m, d))
+            assert np.array_equal(native.project(x, w), reference.project(x, w))
+        for dtype in (np.int8, np.int16):
+            z = gram_argument(rng, (rows, m + 1), dtype)
+            assert np.array_equal(native.gram(z), reference.gram(z))
+
+
+@pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")
+def test_emulated_tiles_are_never_chosen_and_amx_is_refused_with_a_reason():
+    assert native.EMULATED not in native.instruction_sets()
+    if "amx" not in native.instruction_sets():
+        with pytest.raises(ValueError, match=r"'amx' is not available here \((this|the operating system|it was)"):
+            native.use_instruction_set("amx")
+
+
+@pytest.mark.parametrize("chosen_set", SETS[-1:], indirect=True)
+def test_an_instruction_set_with_wrong_products_is_left_with_a_warning(chosen_set, monkeypatch):
+    native.leave_if_wrong("baseline")
+    assert native.instruction_set() == chosen_set
+    for name in ("gram", "project"):
+        right = getattr(native, name)
+        with monkeypatch.context() as patch:
+            patch.setattr(native, name, lambda *arguments, right=right: right(*arguments) + 1)
+            with pytest.warns(RuntimeWarning, match="wrong products on this machine: baseline is used instead"):
+                native.leave_if_wrong("baseline")
+        assert native.instruction_set() == "baseline"
+        native.use_instruction_set(chosen_set)
+
+
 ROUNDED = ("waves", "fastfood_waves")  # cos and sin of floats are defined up to rounding
 
 
@@ -204,7 +262,7 @@ ROUNDED = ("waves", "fastfood_waves")  # cos and sin of floats are defined up to
 def test_float_waves_are_the_same_bits_on_every_instruction_set():
     before, x = native.instruction_set(), np.random.default_rng(0).uniform(-9000, 9000, (20, 133)).astype(np.float32)
     results = []
-    for name in native.instruction_sets():
+    for name in SETS:
         native.use_instruction_set(name)
         results.append(native.waves(x, np.ones(3, np.float32), np.float32(0.7)))
     native.use_instruction_set(before)
@@ -212,7 +270,7 @@ def test_float_waves_are_the_same_bits_on_every_instruction_set():
 
 
 @pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")
-@pytest.mark.parametrize("chosen_set", native.instruction_sets(), indirect=True)
+@pytest.mark.parametrize("chosen_set", SETS, indirect=True)
 def test_sine_and_cosine_of_floats(chosen_set):
     rng = np.random.default_rng(0)
     near = [rng.uniform(-r, r, 200_000) for r in (1e-3, 1.0, 10.0, 8192.0, 1e4)]

@@ -40,7 +40,7 @@ def contestants(size: int, dtype: Any) -> Iterator[tuple[str, str, Callable[[np.
     if native.FUNCTIONS:
         before = native.instruction_set()
         for name in native.instruction_sets():
-            if name == "vnni":  # the same code as avx512 here
+            if name in ("amx", "vnni"):  # the same code as avx512 here
                 continue
             native.use_instruction_set(name)
             yield f"bochner {name}", "ours", native._native.fwht

@@ -1,12 +1,13 @@
 """The door to the C++ kernels: numpy arrays in, numpy arrays out. Empty if the extension was not built.
 
 The C++ functions take contiguous arrays, work on one thread and release the GIL. The best instruction set of this
-machine is chosen at import; BOCHNER_INSTRUCTION_SET (vnni, avx512, avx2, baseline) asks for another.
+machine is chosen at import; BOCHNER_INSTRUCTION_SET (amx, vnni, avx512, avx2, baseline) asks for another.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -22,9 +23,12 @@ except ImportError:
     _native = None
 
 
+EMULATED = "amx_emulated"  # the code of amx with tiles in plain C++: slow, for tests on machines without
+
+
 def instruction_sets() -> list[str]:
     """Those that are compiled in and that this machine can run, best first."""
-    return list(_native.instruction_sets()) if _native else []
+    return [name for name in _native.instruction_sets() if name != EMULATED] if _native else []
 
 
 def instruction_set() -> str | None:
@@ -32,9 +36,30 @@ def instruction_set() -> str | None:
 
 
 def use_instruction_set(name: str) -> None:
-    if name not in instruction_sets():
-        raise ValueError(f"instruction set {name!r} is not available here: choose from {instruction_sets()}.")
+    if _native is None:
+        raise ValueError("an instruction set was asked for, but the extension is not installed.")
+    if name not in (*instruction_sets(), EMULATED):
+        reason = f" ({_native.amx_refusal()})" if name == "amx" else ""
+        raise ValueError(
+            f"instruction set {name!r} is not available here{reason}: choose from {', '.join(instruction_sets())}."
+        )
     _native.use_instruction_set(name)
+
+
+def leave_if_wrong(instead: str) -> None:
+    """Use another instruction set if this one fails two small products: virtual machines may promise what they lack."""
+    z = (np.arange(70 * 37) * 41 % 256).astype(np.uint8).reshape(70, 37)  # two left-hand tiles and odd ends
+    signed = z.view(np.int8)
+    wide = signed.astype(np.int32)
+    with threads.limited(1):  # an import should start none
+        right = np.array_equal(gram(signed), wide.T @ wide) and np.array_equal(project(z, signed), z @ wide.T)
+    if not right:
+        warnings.warn(
+            f"the {instruction_set()} kernels give wrong products on this machine: {instead} is used instead.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        use_instruction_set(instead)
 
 
 ROWS = 64  # that are worth a thread
@@ -210,7 +235,7 @@ def project_lookup(
 def gram(z: np.ndarray) -> np.ndarray:
     if z.dtype == np.int8:
         parts = [(0, 1)]
-    elif z.dtype == np.int16 and np.abs(z).max(initial=0) <= 8191:
+    elif z.dtype == np.int16 and z.max(initial=0) <= 8191 and z.min(initial=0) >= -8191:
         # z = 128 h + l, and h l' + l h' = (h + l)(h + l)' - h h' - l l'.
         parts = [(0, 2**14 - 2**7), (1, 1 - 2**7), (2, 2**7)]
     else:
@@ -225,16 +250,23 @@ def gram(z: np.ndarray) -> np.ndarray:
 
 def _add_gram(z: np.ndarray, part: int, coefficient: int, last: bool, total: np.ndarray) -> None:
     """The upper triangle of total += coefficient Z'Z; with `last`, the lower one too."""
-    panel, block, depth = _native.gram_sizes()
     m = z.shape[1]
+    panel, block, size = _native.gram_sizes(len(z), m)
     panels, blocks = -(-m // panel), -(-m // block)
-    words = np.empty(-(-len(z) // depth) * panels * panel, dtype=np.int32)
+    words = _on_lines(size)
     sums = np.empty(panels * panel, dtype=np.int32)
     over_rows(lambda p: _native.gram_pack(z, part, p.start, p.stop, words, sums), panels, 1)
     places = np.array([(i, j) for j in range(blocks) for i in range(j + 1)], dtype=np.int32).reshape(-1, 2)
     # More lots than threads, so that none waits long for the last.
     lots = np.array_split(places, min(len(places), 8 * threads.count()))
     run([partial(_native.gram_block, words, sums, len(z), lot, coefficient, last, total) for lot in lots])
+
+
+def _on_lines(size: int) -> np.ndarray:
+    """Words of 32 bits that start on a cache line: a row of a tile that crosses two costs two loads."""
+    room = np.empty(size + 16, dtype=np.int32)
+    start = -room.ctypes.data % 64 // 4
+    return room[start : start + size]
 
 
 # ---- number by number ----
@@ -273,3 +305,5 @@ if _native is not None:
     }  # fmt: skip
     if os.environ.get("BOCHNER_INSTRUCTION_SET"):
         use_instruction_set(os.environ["BOCHNER_INSTRUCTION_SET"])
+    if instruction_set() == "amx":
+        leave_if_wrong("vnni")

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -24,6 +25,7 @@ namespace {
 #include "fwht.hpp"
 #include "fastfood.hpp"
 #include "pools.hpp"
+#include "registers.hpp"
 #include "products.hpp"
 #include "scalars.hpp"
 #include "waves.hpp"
@@ -32,14 +34,6 @@ template <class T>
 constexpr FloatKernels<T> float_kernels() {
   return {fwht<T>,           fastfood<T>,          maxout<T>,            winners<T>, stumps<T, T>,
           stumps<T, int8_t>, quantize<T, int8_t>, quantize<T, uint8_t>, bins<T>};
-}
-template <class X>
-constexpr ProjectionKernels<X> projection_kernels() {
-  return {project<X>, project_winners<X>};
-}
-template <class X, class T>
-constexpr FeatureKernels<X, T> feature_kernels() {
-  return {project_waves<X, T>, project_maxout<X, T>, project_lookup<X, T>};
 }
 
 }  // namespace
@@ -52,15 +46,9 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
       float_kernels<double>(),
       {waves, fastfood_waves},
       {fwht<int32_t>, fastfood_integer, maxout<int32_t>, winners<int32_t>},
-      projection_kernels<int8_t>(),
-      projection_kernels<uint8_t>(),
-      feature_kernels<int8_t, int8_t>(),
-      feature_kernels<int8_t, int16_t>(),
-      feature_kernels<uint8_t, int8_t>(),
-      feature_kernels<uint8_t, int16_t>(),
+      product_kernels(),
       {fastfood_waves_integer<int8_t>},
       {fastfood_waves_integer<int16_t>},
-      {NR, BLOCK, DEPTH, gram_pack, gram_pack_part, gram_block, peak_products},
       philox,
   };
   return kernels;

@@ -65,7 +65,8 @@ struct StructuredKernels {
 };
 
 struct GramKernels {
-  size_t panel, block, depth;
+  size_t panel, block;
+  size_t (*words)(size_t rows, size_t m);
   void (*pack)(const int8_t* z, size_t rows, size_t m, size_t first, size_t last, int32_t* words, int32_t* sums);
   void (*pack_part)(const int16_t* z, size_t rows, size_t m, int part, size_t first, size_t last, int32_t* words,
                     int32_t* sums);
@@ -74,20 +75,25 @@ struct GramKernels {
   double (*peak)(size_t steps, int32_t* sink);
 };
 
-struct Kernels {
-  FloatKernels<float> f32;
-  FloatKernels<double> f64;
-  WaveKernels waves;
-  IntegerKernels i32;
+// Exact products of 8-bit numbers: what an instruction set may have without having the rest.
+struct ProductKernels {
   ProjectionKernels<int8_t> signed_inputs;
   ProjectionKernels<uint8_t> unsigned_inputs;
   FeatureKernels<int8_t, int8_t> s8_to_8;
   FeatureKernels<int8_t, int16_t> s8_to_16;
   FeatureKernels<uint8_t, int8_t> u8_to_8;
   FeatureKernels<uint8_t, int16_t> u8_to_16;
+  GramKernels gram;
+};
+
+struct Kernels {
+  FloatKernels<float> f32;
+  FloatKernels<double> f64;
+  WaveKernels waves;
+  IntegerKernels i32;
+  ProductKernels products;
   StructuredKernels<int8_t> structured_8;
   StructuredKernels<int16_t> structured_16;
-  GramKernels gram;
   void (*philox)(uint32_t* counters, size_t count, uint32_t key0, uint32_t key1);
 };
 
@@ -95,5 +101,7 @@ const Kernels& baseline_kernels();
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 const Kernels& vnni_kernels();
+const Kernels& amx_kernels();
+const Kernels& amx_emulated_kernels();
 
 }  // namespace bochner

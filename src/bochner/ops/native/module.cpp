@@ -1,4 +1,4 @@
-// The Python module: checks shapes, chooses the instruction set, releases the GIL, calls a kernel.
+// The Python module: checks shapes, releases the GIL, calls a kernel of the chosen instruction set.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -8,37 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels.hpp"
+#include "machine.hpp"
 
 namespace nb = nanobind;
 using namespace bochner;
 
 namespace {
-
-struct InstructionSet {
-  std::string name;
-  const Kernels& (*kernels)();
-};
-
-// Best first; only those this machine can run.
-std::vector<InstructionSet> runnable() {
-  std::vector<InstructionSet> sets;
-#if defined(BOCHNER_X86)
-  __builtin_cpu_init();
-  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (avx512 && __builtin_cpu_supports("avx512vnni")) sets.push_back({"vnni", vnni_kernels});
-  if (avx512) sets.push_back({"avx512", avx512_kernels});
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back({"avx2", avx2_kernels});
-#endif
-  sets.push_back({"baseline", baseline_kernels});
-  return sets;
-}
-
-const std::vector<InstructionSet>& sets() {
-  static const std::vector<InstructionSet> found = runnable();
-  return found;
-}
 
 const InstructionSet* chosen = nullptr;
 
@@ -198,12 +173,12 @@ void fastfood_waves_integer(In<int32_t> x, In<int8_t> signs, In<int32_t> permuta
 
 // ---- projections ----
 
-const ProjectionKernels<int8_t>& inputs(int8_t) { return chosen->kernels().signed_inputs; }
-const ProjectionKernels<uint8_t>& inputs(uint8_t) { return chosen->kernels().unsigned_inputs; }
-const FeatureKernels<int8_t, int8_t>& features(int8_t, int8_t) { return chosen->kernels().s8_to_8; }
-const FeatureKernels<int8_t, int16_t>& features(int8_t, int16_t) { return chosen->kernels().s8_to_16; }
-const FeatureKernels<uint8_t, int8_t>& features(uint8_t, int8_t) { return chosen->kernels().u8_to_8; }
-const FeatureKernels<uint8_t, int16_t>& features(uint8_t, int16_t) { return chosen->kernels().u8_to_16; }
+const ProjectionKernels<int8_t>& inputs(int8_t) { return chosen->kernels().products.signed_inputs; }
+const ProjectionKernels<uint8_t>& inputs(uint8_t) { return chosen->kernels().products.unsigned_inputs; }
+const FeatureKernels<int8_t, int8_t>& features(int8_t, int8_t) { return chosen->kernels().products.s8_to_8; }
+const FeatureKernels<int8_t, int16_t>& features(int8_t, int16_t) { return chosen->kernels().products.s8_to_16; }
+const FeatureKernels<uint8_t, int8_t>& features(uint8_t, int8_t) { return chosen->kernels().products.u8_to_8; }
+const FeatureKernels<uint8_t, int16_t>& features(uint8_t, int16_t) { return chosen->kernels().products.u8_to_16; }
 
 template <class X, class Y>
 void check_projection(const In<X>& x, const In<int8_t>& w, const Out<Y>& out, size_t columns) {
@@ -263,12 +238,6 @@ void project_lookup(In<X> x, In<int8_t> w, int64_t multiplier, int shift, Row<in
 
 // ---- Gram ----
 
-size_t words_needed(size_t rows, size_t m) {
-  const GramKernels& gram = chosen->kernels().gram;
-  const auto up = [](size_t n, size_t unit) { return (n + unit - 1) / unit * unit; };
-  return up(rows, gram.depth) / gram.depth * up(m, gram.panel);
-}
-
 void pack(const GramKernels& gram, const In<int8_t>& z, int, size_t first, size_t last, int32_t* words, int32_t* sums) {
   gram.pack(z.data(), z.shape(0), z.shape(1), first, last, words, sums);
 }
@@ -280,9 +249,9 @@ void pack(const GramKernels& gram, const In<int16_t>& z, int part, size_t first,
 template <class Z>
 void gram_pack(In<Z> z, int part, size_t first, size_t last, nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> words,
                nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> sums) {
-  const GramKernels& gram = chosen->kernels().gram;
+  const GramKernels& gram = chosen->kernels().products.gram;
   const size_t panels = (z.shape(1) + gram.panel - 1) / gram.panel;
-  require(first <= last && last <= panels && words.shape(0) == words_needed(z.shape(0), z.shape(1)) &&
+  require(first <= last && last <= panels && words.shape(0) == gram.words(z.shape(0), z.shape(1)) &&
               sums.shape(0) == panels * gram.panel && z.shape(0) <= 16384,
           "gram: the buffers have the wrong size");
   nb::gil_scoped_release free;
@@ -291,9 +260,9 @@ void gram_pack(In<Z> z, int part, size_t first, size_t last, nb::ndarray<int32_t
 
 void gram_block(Row<int32_t> words, Row<int32_t> sums, size_t rows, In<int32_t> blocks, int64_t coefficient,
                 bool last, Out<int64_t> g) {
-  const GramKernels& gram = chosen->kernels().gram;
+  const GramKernels& gram = chosen->kernels().products.gram;
   const size_t m = g.shape(0), count = (m + gram.block - 1) / gram.block;
-  require(g.shape(1) == m && blocks.shape(1) == 2 && words.shape(0) == words_needed(rows, m) &&
+  require(g.shape(1) == m && blocks.shape(1) == 2 && words.shape(0) == gram.words(rows, m) &&
               sums.shape(0) == (m + gram.panel - 1) / gram.panel * gram.panel,
           "gram: the buffers have the wrong size");
   for (size_t k = 0; k < blocks.size(); k++)
@@ -379,7 +348,7 @@ void bind_structured(nb::module_& m) {
 }  // namespace
 
 NB_MODULE(_native, m) {
-  chosen = &sets().front();
+  chosen = &instruction_sets().front();
   bind_float<float>(m);
   bind_float<double>(m);
   bind_shared<int32_t>(m);
@@ -389,9 +358,9 @@ NB_MODULE(_native, m) {
   bind_structured<int16_t>(m);
   m.def("waves", waves, exact(), exact(), nb::arg(), exact());
   m.def("fastfood_waves", fastfood_waves, exact(), exact(), exact(), exact(), exact(), exact(), nb::arg(), exact());
-  m.def("gram_sizes", [] {
-    const GramKernels& gram = chosen->kernels().gram;
-    return std::vector<size_t>{gram.panel, gram.block, gram.depth};
+  m.def("gram_sizes", [](size_t rows, size_t columns) {
+    const GramKernels& gram = chosen->kernels().products.gram;
+    return std::vector<size_t>{gram.panel, gram.block, gram.words(rows, columns)};
   });
   m.def("gram_pack", gram_pack<int8_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
   m.def("gram_pack", gram_pack<int16_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
@@ -399,18 +368,19 @@ NB_MODULE(_native, m) {
   m.def("peak_products", [](size_t steps) {
     nb::gil_scoped_release free;
     int32_t sink;
-    return chosen->kernels().gram.peak(steps, &sink);
+    return chosen->kernels().products.gram.peak(steps, &sink);
   });
   m.def("philox", philox, exact(), nb::arg(), nb::arg());
   m.def("fastfood_integer", fastfood_integer, exact(), exact(), exact(), exact(), nb::arg(), exact());
   m.def("instruction_set", [] { return chosen->name; });
   m.def("instruction_sets", [] {
     std::vector<std::string> names;
-    for (const auto& set : sets()) names.push_back(set.name);
+    for (const auto& set : instruction_sets()) names.push_back(set.name);
     return names;
   });
+  m.def("amx_refusal", amx_refusal);
   m.def("use_instruction_set", [](const std::string& name) {
-    for (const auto& set : sets())
+    for (const auto& set : instruction_sets())
       if (set.name == name) {
         chosen = &set;
         return;

@@ -33,3 +33,32 @@ template <class T>
 INLINE void store(T* p, Vector<T> v) {
   std::memcpy(p, &v, BYTES);
 }
+
+// Element k is that of a and b, one behind the other, which mask[k] says.
+template <class V, class Mask>
+INLINE V shuffled(V a, V b, Mask mask) {
+#if defined(__clang__)
+  constexpr size_t count = sizeof(V) / sizeof(a[0]);
+  V out = a;
+#pragma clang loop unroll(full)
+  for (size_t k = 0; k < count; k++) out[k] = size_t(mask[k]) < count ? a[mask[k]] : b[size_t(mask[k]) - count];
+  return out;
+#else
+  return __builtin_shuffle(a, b, mask);
+#endif
+}
+
+// A vector of numbers that starts on a cache line: what crosses two lines costs two loads.
+template <class T>
+struct OnLines {
+  using value_type = T;
+  OnLines() = default;
+  template <class Other>
+  OnLines(const OnLines<Other>&) {}
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(64))); }
+  void deallocate(T* p, size_t) { ::operator delete(p, std::align_val_t(64)); }
+  bool operator==(const OnLines&) const { return true; }
+  bool operator!=(const OnLines&) const { return false; }
+};
+template <class T>
+using Aligned = std::vector<T, OnLines<T>>;

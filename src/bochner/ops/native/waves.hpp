@@ -58,8 +58,8 @@ INLINE void waves_of_row(const float* x, size_t pairs, const float* phases, size
     }
     const SineCosine both = sine_cosine(load(from));
     const Vector<float> c = both.cosine * height, s = both.sine * height;
-    store(to, __builtin_shuffle(c, s, low));
-    store(to + lanes, __builtin_shuffle(c, s, high));
+    store(to, shuffled(c, s, low));
+    store(to + lanes, shuffled(c, s, high));
     if (any_far(from, here))
       for (size_t j = 0; j < here; j++)
         if (!(std::fabs(from[j]) <= FAR)) {

@@ -1,0 +1,120 @@
+// Symmetric Gram blocks Z'Z of 8-bit integers.
+//
+// Z is packed once: panels of NR columns, steps of DEPTH rows. The same panels are both factors, or a transposed copy
+// behind them is the left one. Blocks of BLOCK x BLOCK sums stay in the L2 cache over all rows; only blocks on and
+// above the diagonal are made.
+
+size_t gram_words(size_t rows, size_t m) { return COPIES * steps_of(rows) * round_up(m, NR); }
+
+// out[c DEPTH + k] = row[k][c]
+INLINE void interleave(const int8_t* const* row, size_t wide, Element* out) {
+  size_t c = 0;
+  if constexpr (DEPTH == 4) {
+    typedef int8_t Bytes __attribute__((vector_size(16)));
+    typedef int16_t Pairs __attribute__((vector_size(16)));
+    const Bytes low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23}, high = low + 8;
+    const Pairs low_pairs = {0, 8, 1, 9, 2, 10, 3, 11}, high_pairs = low_pairs + 4;
+    for (; c + 16 <= wide; c += 16) {
+      Bytes r[4];
+      for (size_t k = 0; k < 4; k++) std::memcpy(&r[k], row[k] + c, 16);
+      const Pairs a = (Pairs)shuffled(r[0], r[1], low), b = (Pairs)shuffled(r[0], r[1], high);
+      const Pairs d = (Pairs)shuffled(r[2], r[3], low), e = (Pairs)shuffled(r[2], r[3], high);
+      const Pairs quads[4] = {shuffled(a, d, low_pairs), shuffled(a, d, high_pairs),
+                              shuffled(b, e, low_pairs), shuffled(b, e, high_pairs)};
+      std::memcpy(out + c * DEPTH, quads, 64);
+    }
+  }
+  for (; c < wide; c++)
+    for (size_t k = 0; k < DEPTH; k++) out[c * DEPTH + k] = row[k][c];
+}
+
+// Columns of panels first..last-1 as words, and their sums over the rows. rows_of(row, column, count, buffer) gives a
+// pointer to `count` bytes of a row.
+template <class Rows>
+INLINE void pack_panels(size_t rows, size_t m, size_t first, size_t last, const Rows& rows_of, int32_t* words,
+                        int32_t* sums) {
+  constexpr size_t LOT = 16;  // steps whose rows stay in cache while all panels take their columns
+  static_assert(LOT % UNIT == 0);
+  const size_t steps = steps_of(rows), count = round_up(m, NR);
+  static const int8_t nothing[NR] = {};
+  int8_t buffer[DEPTH][NR];
+  std::fill(sums + first * NR, sums + last * NR, 0);
+  for (size_t lot = 0; lot < steps; lot += LOT)
+    for (size_t panel = first; panel < last; panel++) {
+      const size_t begin = panel * NR, wide = std::min(NR, m - begin);
+      int32_t* const from = words + begin * steps + lot * NR;
+      Element* out = reinterpret_cast<Element*>(from);
+      int32_t total[NR] = {};
+      for (size_t s = lot; s < std::min(lot + LOT, steps); s++, out += NR * DEPTH) {
+        const int8_t* row[DEPTH];
+        for (size_t k = 0; k < DEPTH; k++)
+          row[k] = s * DEPTH + k < rows ? rows_of(s * DEPTH + k, begin, wide, buffer[k]) : nothing;
+        if (wide < NR) std::fill(out, out + NR * DEPTH, Element(0));
+        interleave(row, wide, out);
+        if (EXCESS)
+          for (size_t k = 0; k < DEPTH; k++)
+            for (size_t c = 0; c < wide; c++) total[c] += row[k][c];
+      }
+      for (size_t c = 0; c < NR; c++) sums[begin + c] += total[c];
+      turn(from, from + (COPIES - 1) * count * steps);
+    }
+}
+
+constexpr size_t AHEAD = 128;  // columns: a lot's rows are in more pages than the processor looks ahead in by itself
+
+void gram_pack(const int8_t* z, size_t rows, size_t m, size_t first, size_t last, int32_t* words, int32_t* sums) {
+  const auto rows_of = [=](size_t row, size_t column, size_t, int8_t*) {
+    __builtin_prefetch(z + row * m + column + AHEAD);
+    return z + row * m + column;
+  };
+  pack_panels(rows, m, first, last, rows_of, words, sums);
+}
+
+// Numbers of 14 bits are 128 h + l, both of 8 bits. Part 0 is h, part 1 is l, part 2 is h + l.
+void gram_pack_part(const int16_t* z, size_t rows, size_t m, int part, size_t first, size_t last, int32_t* words,
+                    int32_t* sums) {
+  const auto rows_of = [=](size_t row, size_t column, size_t count, int8_t* buffer) {
+    const int16_t* from = z + row * m + column;
+    __builtin_prefetch(from + AHEAD);
+    for (size_t c = 0; c < count; c++) {
+      const int16_t low = int16_t(((from[c] + 64) & 127) - 64), high = int16_t((from[c] - low) >> 7);
+      buffer[c] = int8_t(part == 0 ? high : part == 1 ? low : high + low);
+    }
+    return static_cast<const int8_t*>(buffer);
+  };
+  pack_panels(rows, m, first, last, rows_of, words, sums);
+}
+
+// The sums of a block to g, by stripes of few rows, which are still in the L1 cache when they are mirrored.
+INLINE void add_block(const int32_t* c, const int32_t* sums, size_t m, size_t i0, size_t i1, size_t j0, size_t j1,
+                      int64_t coefficient, bool last, int64_t* g) {
+  constexpr size_t STRIPE = 8;  // columns of its mirror image: a cache line
+  for (size_t i = i0; i < i1; i += STRIPE) {
+    const size_t stop = std::min(i + STRIPE, i1);
+    for (size_t r = i; r < stop; r++)
+      for (size_t j = std::max(r, j0); j < j1; j++)
+        g[r * m + j] += coefficient * (int64_t(c[(r - i0) * BLOCK + (j - j0)]) - int64_t(EXCESS) * sums[r]);
+    if (last)
+      for (size_t j = std::max(i, j0); j < j1; j++)
+        for (size_t r = i; r < std::min(stop, j); r++) g[j * m + r] = g[r * m + j];
+  }
+}
+
+// g += coefficient Z'Z for the block (block_i, block_j) of columns; with `last` also its mirror image is written.
+void gram_block(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
+                int64_t coefficient, bool last, int64_t* g) {
+  const size_t steps = steps_of(rows), count = round_up(m, NR);
+  const size_t i0 = block_i * BLOCK, j0 = block_j * BLOCK;
+  const size_t i1 = std::min(i0 + BLOCK, count), j1 = std::min(j0 + BLOCK, count);
+  const int32_t* const left = words + (COPIES - 1) * count * steps;
+  Aligned<int32_t> c(BLOCK * BLOCK, 0);
+  {
+    const Session session;
+    for (size_t s = 0; s < steps; s += GRAM_CHUNK)
+      for (size_t j = j0; j < j1; j += NR)
+        for (size_t i = i0; i < std::min(i1, j + NR); i += MR)  // what is below the diagonal is left out
+          gram_tile(left + (i / NR * steps + s) * NR + i % NR, words + j * steps + s * NR,
+                    std::min(GRAM_CHUNK, steps - s), c.data() + (i - i0) * BLOCK + (j - j0), BLOCK);
+  }
+  add_block(c.data(), sums, m, i0, std::min(i1, m), j0, std::min(j1, m), coefficient, last, g);
+}

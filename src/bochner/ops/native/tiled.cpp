@@ -1,0 +1,39 @@
+// The products by AMX tiles, real or emulated: BOCHNER_INSTRUCTION_SET names the set and the namespace, BOCHNER_OTHERS
+// the set that has all other kernels.
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include "kernels.hpp"
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+
+namespace bochner {
+namespace BOCHNER_INSTRUCTION_SET {
+namespace {
+
+#include "vectors.hpp"
+// In this order: each may use those before it.
+#include "pools.hpp"
+#include "tiles.hpp"
+#include "tile_products.hpp"
+#include "products.hpp"
+
+Kernels with_tiles(Kernels kernels) {
+  kernels.products = product_kernels();
+  return kernels;
+}
+
+}  // namespace
+}  // namespace BOCHNER_INSTRUCTION_SET
+
+const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
+  static const Kernels kernels = BOCHNER_INSTRUCTION_SET::with_tiles(JOIN(BOCHNER_OTHERS, _kernels)());
+  return kernels;
+}
+
+}  // namespace bochner
