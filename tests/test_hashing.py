@@ -1,5 +1,8 @@
 """Maxout codes: the share that differs is an unbiased estimate of 1 - kappa_q, and packing loses nothing."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -110,6 +113,15 @@ def test_integer_codes_are_the_same_in_every_partition():
     float_codes = MaxoutHash(64, center=True, random_state=0).fit(X).encode(X)
     integer, floats = (h.hamming(c) for h, c in ((hash_, hash_.encode(X)), (hash_, float_codes)))
     assert abs(integer.mean() - floats.mean()) < 0.03  # a shift of 100 deviations leaves the angles
+
+
+def test_code_of_the_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[1] / "docs" / "hashing.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    names = {}
+    exec(compile(block, "hashing.md", "exec"), names)
+    assert np.array_equal(names["same"].query(names["X"][:4])[1], names["ids"])
 
 
 def all_keys_in_order(margins):

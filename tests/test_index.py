@@ -134,8 +134,9 @@ def test_ids():
         (lambda: search.add(X[:1], ids=[100]), "the id 100 is in the index already"),
         (lambda: search.add(X[:2], ids=[1, 1]), "the id 1 is given more than once."),
         (lambda: search.add(X[:2], ids=[1]), "X has 2 rows but there are 1 ids."),
-        (lambda: search.add(X[:1], ids=[-1]), "ids must be a list of integers of 0 or more."),
-        (lambda: search.remove([0.5]), "ids must be a list of integers of 0 or more."),
+        (lambda: search.add(X[:1], ids=[-1]), "ids must be a list of integers from 0 to 2^62."),
+        (lambda: search.add(X[:1], ids=[1 << 63]), "ids must be a list of integers from 0 to 2^62."),
+        (lambda: search.remove([0.5]), "ids must be a list of integers from 0 to 2^62."),
     ]:
         state = pickle.dumps(search)
         with pytest.raises(ValueError) as caught:
@@ -314,8 +315,8 @@ def test_recall_on_mnist(precision):
         print(f"\n{precision} {settings}: recall {found:.4f}, touched {touched:.2%}, at most {counts.max() / 6e4:.2%}")
         assert found >= 0.95
         assert touched <= largest
-    assert recall(MaxoutIndex(precision=precision, center=False, random_state=0).fit(rows).query(
-        queries[:200], 10, max_candidates=1200)[1], true[:200]) < found  # fmt: skip
+    uncentred = MaxoutIndex(precision=precision, center=False, random_state=0).fit(rows)
+    assert uncentred.query(queries[:100], 10, return_counts=True)[2].mean() > 0.3 * len(rows)  # pictures look alike
 
 
 @pytest.mark.slow

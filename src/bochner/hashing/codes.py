@@ -47,9 +47,9 @@ class MaxoutHash(Basis):
     --------
     >>> import numpy as np
     >>> from bochner import MaxoutHash
-    >>> hash = MaxoutHash(16384, pool_size=2, random_state=0).fit(np.eye(2))
-    >>> codes = hash.encode([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    >>> hash.hamming(codes[:1], codes).round(2)  # angles of 0, 45 and 90 degrees, over 180
+    >>> hasher = MaxoutHash(16384, pool_size=2, random_state=0).fit(np.eye(2))
+    >>> codes = hasher.encode([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> hasher.hamming(codes[:1], codes).round(2)  # angles of 0, 45 and 90 degrees, over 180
     array([[0.  , 0.25, 0.5 ]])
     """
 

@@ -94,7 +94,7 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         return self._insert(X, ids)
 
     def add(self, X: Any, ids: Any = None) -> MaxoutIndex:
-        """Add rows. Ids are integers of 0 or more that the index does not have; by default they are numbered on."""
+        """Add rows. Ids are integers from 0 on that the index does not have; by default they are numbered on."""
         check_is_fitted(self)
         return self._insert(self._validate(X, reset=False), ids)
 
@@ -117,8 +117,9 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         taken = ids[np.isin(ids, self.ids_)]
         if len(taken):
             raise ValueError(f"the id {taken[0]} is in the index already: remove it first, or choose another.")
-        keys = np.empty((self._tables.keys.shape[0], len(X)), dtype=np.uint64)
-        for block in MemoryBlocks(X).walk(rows_per_block(self.hash_.n_codes * self.pool_size), title="hashing"):
+        keys = np.empty((len(self._tables.keys), len(X)), dtype=np.uint64)
+        width = 2 * X.shape[1] + self.hash_.n_codes * self.pool_size
+        for block in MemoryBlocks(X).walk(rows_per_block(width), title="hashing"):
             codes = self.hash_.features(block.X).reshape(len(block.X), len(keys), -1)
             keys[:, block.start : block.start + len(block.X)] = bucket_keys(codes, self.pool_size).T
         self._rows = np.concatenate([self._rows, X])
@@ -146,7 +147,8 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
             raise ValueError(f"k={k} neighbours were asked for, but the index has {len(self.ids_)} rows.")
         distances, ids = np.full((len(X), k), np.inf), np.full((len(X), k), NOBODY)
         counts = np.empty(len(X), dtype=np.int64)
-        width = self.hash_.n_codes * self.pool_size + 5 * self._tables.keys.shape[0] * probes * self.pool_size
+        tables = len(self._tables.keys)
+        width = 2 * X.shape[1] + (self.hash_.n_codes + 5 * tables * probes) * self.pool_size
         for block in MemoryBlocks(X).walk(rows_per_block(width), title="searching"):
             for i, found in enumerate(self._tables.look_up(self._probes(block.X, probes)), block.start):
                 found = most_frequent(found, limit)
@@ -157,7 +159,7 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
 
     def _probes(self, X: np.ndarray, count: int) -> np.ndarray:
         """The keys to look up, shape (n, tables, probes)."""
-        tables = self._tables.keys.shape[0]
+        tables = len(self._tables.keys)
         margins = self.hash_.margins(X)
         keys = probe_keys(margins.reshape(len(X) * tables, -1, self.pool_size), count)
         return keys.reshape(len(X), tables, -1)

@@ -15,7 +15,7 @@ WORDS = (np.uint64, np.uint32, np.uint16, np.uint8)
 
 def bits_per_code(pool_size: int) -> int:
     """Bits that hold the numbers 0..q-1."""
-    return (pool_size - 1).bit_length()
+    return (int(pool_size) - 1).bit_length()
 
 
 def pack(codes: np.ndarray, pool_size: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from .codes import MaxoutHash
 from .tables import Tables
 
 KEPT = [np.dtype(name) for name in ("float64", "float32", "uint8", "int8")]  # types in which rows are kept as they come
+LARGEST_ID = 1 << 62  # there is room to number on
 INDEX_PARTS = (*PARTS, MaxoutHash, Tables)
 FITTED: dict[str, type] = {
     "n_features_in_": int, "feature_names_in_": np.ndarray, "hash_": MaxoutHash, "ids_": np.ndarray,
@@ -72,8 +73,8 @@ class SavedIndex:
 def checked_ids(ids: Any) -> np.ndarray:
     """Ids as int64, all different."""
     ids = np.atleast_1d(np.asarray(ids))
-    if ids.ndim != 1 or (len(ids) and (ids.dtype.kind not in "iu" or ids.min() < 0)):
-        raise ValueError("ids must be a list of integers of 0 or more.")
+    if ids.ndim != 1 or (len(ids) and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() > LARGEST_ID)):
+        raise ValueError("ids must be a list of integers from 0 to 2^62.")
     different, counts = np.unique(ids, return_counts=True)
     if len(different) < len(ids):
         raise ValueError(f"the id {different[counts > 1][0]} is given more than once.")
