@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import bochner
-from bochner import MaxoutIndex, data, storage
+from bochner import MaxoutHash, MaxoutIndex, data, storage
 from bochner.models.saving import KIND, VERSION
 
 rng = np.random.default_rng(0)
@@ -188,6 +188,7 @@ def test_files_that_do_not_fit_together_are_refused(tmp_path):
         {"ids_": search.ids_ - 1}, {"ids_": search.ids_ * 0}, {"_next_id": 5}, {"_next_id": "7"}, {"n_features_in_": 9},
         {"hash_": other.hash_}, {"hash_": MaxoutIndex(5, random_state=0).fit(X).hash_},
         {"_tables": other._tables.without_rows(search.ids_ > 9)},
+        {"hash_": MaxoutHash(6 * 17, pool_size=16, random_state=0).fit(X)},
         {"_tables": swapped}, {"_tables": twice}, {"_tables": tables.keys}, {"more": 1},
     ]:  # fmt: skip
         forged(**changes)

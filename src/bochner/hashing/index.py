@@ -15,9 +15,8 @@ from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_integer, require_numbers
 from .codes import MaxoutHash
 from .distances import METRICS, distances_from
-from .packing import bits_per_code
 from .probing import bucket_keys, probe_keys
-from .saving import KEPT, SavedIndex, checked_ids
+from .saving import KEPT, SavedIndex, checked_ids, require_short
 from .tables import Tables
 
 NOBODY = -1  # the id where fewer neighbours were found than were asked for
@@ -181,11 +180,7 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         if self.codes_per_table == "auto":
             return max(1, round(np.log(rows) / np.log(self.pool_size)))
         codes = require_integer("codes_per_table", self.codes_per_table)
-        if codes * bits_per_code(self.pool_size) > 64:
-            raise ValueError(
-                f"codes_per_table={codes} codes of {bits_per_code(self.pool_size)} bits are more than a key of 64 "
-                f"bits holds; the most is {64 // bits_per_code(self.pool_size)}."
-            )
+        require_short(codes, self.pool_size)
         return codes
 
     def _validate(self, X: Any, reset: bool) -> np.ndarray:

@@ -12,9 +12,11 @@ from .. import storage
 from ..models.saving import KIND, PARTS, VERSION
 from ..validation import require_finite, require_integer
 from .codes import MaxoutHash
+from .packing import bits_per_code
 from .tables import Tables
 
 KEPT = [np.dtype(name) for name in ("float64", "float32", "uint8", "int8")]  # types in which rows are kept as they come
+KEY_BITS = 64
 LARGEST_ID = 1 << 62  # there is room to number on
 INDEX_PARTS = (*PARTS, MaxoutHash, Tables)
 FITTED: dict[str, type] = {
@@ -66,8 +68,19 @@ class SavedIndex:
             raise ValueError("the tables have other rows")
         if (hash_.n_features_in_, hash_.pool_size, hash_.n_codes % len(keys)) != (rows.shape[1], self.pool_size, 0):
             raise ValueError("the hash does not fit the tables")
+        require_short(hash_.n_codes // len(keys), self.pool_size)
         if len(ids) and self._next_id <= ids.max():
             raise ValueError("the next id is taken")
+
+
+def require_short(codes: int, pool_size: int) -> None:
+    """Refuse more codes per table than a key holds."""
+    bits = bits_per_code(pool_size)
+    if codes * bits > KEY_BITS:
+        raise ValueError(
+            f"codes_per_table={codes} codes of {bits} bits are more than a key of {KEY_BITS} bits holds; "
+            f"the most is {KEY_BITS // bits}."
+        )
 
 
 def checked_ids(ids: Any) -> np.ndarray:
