@@ -320,19 +320,25 @@ def test_recall_on_mnist(precision):
     assert uncentred.query(queries[:100], 10, return_counts=True)[2].mean() > 0.3 * len(rows)  # pictures look alike
 
 
-@pytest.mark.slow
-def test_recall_on_the_unit_sphere():
-    """30,000 rows around 300 centres on the sphere of 64 dimensions, by angle; queries are drawn likewise."""
+def on_the_sphere(kind):
+    """30,000 rows and 1,000 queries of the same law: uniform, or around 300 centres."""
     draw = np.random.default_rng(1)
-    centers = draw.standard_normal((300, 64))
-    rows = centers[draw.integers(0, 300, 31_000)] + 0.8 * draw.standard_normal((31_000, 64))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    rows, queries = rows[:30_000], rows[30_000:]
+    if kind == "uniform in 16 dimensions":
+        rows = draw.standard_normal((31_000, 16))
+    else:
+        rows = draw.standard_normal((300, 64))[draw.integers(0, 300, 31_000)] + 0.8 * draw.standard_normal((31_000, 64))
+    return np.split(rows / np.linalg.norm(rows, axis=1, keepdims=True), [30_000])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["uniform in 16 dimensions", "clustered in 64 dimensions"])
+def test_recall_on_the_unit_sphere(kind):
+    """The 10 nearest by angle."""
+    rows, queries = on_the_sphere(kind)
     search = MaxoutIndex(metric="angular", center=False, random_state=0).fit(rows)
     distances, ids, counts = search.query(queries, 10, return_counts=True)
-    true = true_neighbours(rows, queries, 10)
-    found, touched = recall(ids, true), counts.mean() / len(rows)
-    print(f"\nrecall {found:.4f}, touched {touched:.2%}")
+    found, touched = recall(ids, true_neighbours(rows, queries, 10)), counts.mean() / len(rows)
+    print(f"\n{kind}: recall {found:.4f}, touched {touched:.2%}")
     assert found >= 0.95
     assert touched < 0.1
     np.testing.assert_allclose(np.cos(distances[:, 0]), np.sum(rows[ids[:, 0]] * queries, axis=1), atol=1e-12)

@@ -163,6 +163,14 @@ def test_what_cannot_be_a_layer_is_refused(basis, arguments, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["fourier", "fastfood", "maxout", "maxout shared", "maxout structured"])
+def test_inputs_of_another_width_are_refused(name):
+    torch = pytest.importorskip("torch")
+    for columns in (4, 6, 9):
+        with pytest.raises(ValueError, match=f"the layer takes 5 columns; the input has {columns}."):
+            layer_of(basis_of(name), 5)(torch.ones(2, columns))
+
+
 def test_other_bases_are_refused_and_kernels_may_bring_their_bandwidth():
     nn = pytest.importorskip("bochner.nn")
     with pytest.raises(ValueError, match="made from a RandomFourier; got RandomRidge"):

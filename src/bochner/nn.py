@@ -37,6 +37,15 @@ class BasisLayer(nn.Module):
         self.in_features = int(self.basis.n_features_in_)
         self.out_features = int(self.basis.n_components)
 
+    def forward(self, x: Any) -> Any:
+        if x.shape[-1] != self.in_features:  # padding to a power of two would hide it
+            raise ValueError(f"the layer takes {self.in_features} columns; the input has {x.shape[-1]}.")
+        return self._features(x)
+
+    def _features(self, x: Any) -> Any:
+        """The features of rows of the right width."""
+        raise NotImplementedError
+
     def _drawn(self) -> tuple[np.ndarray, ...]:
         """All weights of the basis, floats in float64."""
         return self.basis._weights(0, self.basis._units()[0], np.float64)
@@ -132,7 +141,7 @@ class FourierLayer(BasisLayer):
         self._keep("frequencies", directions, dtype, device)
         self._keep("phases", words * (TURN * 2.0**-32), dtype, device)
 
-    def forward(self, x: Any) -> Any:
+    def _features(self, x: Any) -> Any:
         return waves(x @ self.frequencies.mT, self.phases, self.out_features)
 
 
@@ -165,7 +174,7 @@ class FastfoodLayer(BasisLayer):
         self._keep("phases", words * (TURN * 2.0**-32), dtype, device)
         self.frequencies = int(kept)
 
-    def forward(self, x: Any) -> Any:
+    def _features(self, x: Any) -> Any:
         return waves(self._expand(x).flatten(-2)[..., : self.frequencies], self.phases, self.out_features)
 
 
@@ -204,7 +213,7 @@ class MaxoutLayer(BasisLayer):
         if choices:
             self.register_buffer("choices", torch.tensor(choices[0], dtype=torch.int64, device=device))
 
-    def forward(self, x: Any) -> Any:
+    def _features(self, x: Any) -> Any:
         largest = self._pools(x).amax(dim=-1) - self.mean * torch.linalg.vector_norm(x, dim=-1, keepdim=True)
         return largest * float(1.0 / np.sqrt(self.out_features))
 
