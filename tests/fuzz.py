@@ -30,8 +30,9 @@ from bochner import storage
 from bochner.bases import REGISTRY
 from bochner.blocks import Journal
 from bochner.blocks.checkpoint import KIND as CHECKPOINT
+from bochner.hashing.saving import INDEX_PARTS
 from bochner.models.base import KEPT
-from bochner.models.saving import KIND, PARTS
+from bochner.models.saving import KIND
 
 BATCH = 200  # cases of one process
 ROOM = 600 << 20  # bytes that a process may take beyond what it starts with
@@ -61,6 +62,8 @@ def make_good_files(folder):
         for step in sorted((folder / "check").glob("step-*")):
             shutil.copy(step, folder / f"{k}-{step.name}")
         shutil.rmtree(folder / "check")
+    for precision in (None, "int8"):
+        bochner.MaxoutIndex(2, precision=precision, random_state=0).fit(X).save(folder / f"index-{precision}.bochner")
 
 
 # ---- damage ----
@@ -177,7 +180,7 @@ def run_case(number, seed, good, folder):
     if kind == 2:
         name = chance.choice([n for n in names if n.endswith(".bochner")])
         shutil.copy(good / name, folder / name)
-        hostile(folder / name, KIND, PARTS, chance)
+        hostile(folder / name, KIND, INDEX_PARTS, chance)
         return refused_well(lambda: use_model(folder / name))
     name = chance.choice([n for n in names if n.endswith(".checkpoint")])
     shutil.copy(good / name, folder / "step-00001.checkpoint")
@@ -196,6 +199,9 @@ def walk_table(path):
 
 def use_model(path):
     model = bochner.load(path)
+    if isinstance(model, bochner.MaxoutIndex):
+        model.query(np.ones((2, 3)), 2)
+        return
     model.predict(np.ones((2, 4)))
     model.explain_fit()
 

@@ -16,7 +16,9 @@ import bochner
 
 ROOT = Path(__file__).parents[1]
 MODULES = [
-    m.name for m in pkgutil.walk_packages(bochner.__path__, "bochner.") if not m.name.endswith(("_native", "cli"))
+    m.name
+    for m in pkgutil.walk_packages(bochner.__path__, "bochner.")
+    if not m.name.endswith(("_native", "cli", ".nn"))
 ]
 
 

@@ -9,11 +9,32 @@ from sklearn.base import clone
 
 from cases import CASES
 
+WITHOUT_TORCH = """
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ImportError("hidden")
+
+sys.meta_path.insert(0, Hidden())
+import bochner
+try:
+    import bochner.nn
+except ImportError as error:
+    print(error)
+"""
+
 
 def test_nothing_imports_torch():
     code = "import sys, numpy as np, bochner; bochner.RandomFourier().fit_transform(np.eye(3))\n"
     code += "assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_torch_there_is_one_sentence():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=True)
+    assert done.stdout == "bochner.nn needs torch: pip install torch.\n"
 
 
 @pytest.mark.torch

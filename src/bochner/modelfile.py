@@ -1,4 +1,4 @@
-"""`load`: a model from the file that `model.save` wrote. No code is run, and nothing larger than the file is made."""
+"""`load`: what `save` wrote, a model or an index. No code is run, and nothing larger than the file is made."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 
 from . import storage
 from .blocks import MemoryBlocks
+from .hashing import MaxoutIndex
+from .hashing.saving import INDEX_PARTS
 from .models import KernelRidgeClassifier, KernelRidgeRegressor, RandomFeatureClassifier, RandomFeatureRegressor
 from .models.dual import DualPosterior
 from .models.primal import PrimalPosterior
 from .models.problem import Fit, Problem
-from .models.saving import KIND, PARTS, VERSION
+from .models.saving import KIND, VERSION
 from .solvers import DualProblem
 
 
@@ -25,18 +27,20 @@ def with_training(tree: Any) -> Any:
     return tree
 
 
-ESTIMATORS = (RandomFeatureClassifier, RandomFeatureRegressor, KernelRidgeClassifier, KernelRidgeRegressor)
+ESTIMATORS = (
+    RandomFeatureClassifier, RandomFeatureRegressor, KernelRidgeClassifier, KernelRidgeRegressor, MaxoutIndex,
+)  # fmt: skip
 INNER = (Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks)
-MODELS = {cls.__name__: cls for cls in (RandomFeatureClassifier, RandomFeatureRegressor)}
+MODELS = {cls.__name__: cls for cls in (RandomFeatureClassifier, RandomFeatureRegressor, MaxoutIndex)}
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {1: with_training}  # version -> how its tree becomes the next one's
 OLDEST = 1
 
 # For skops, to read pipelines that contain bochner's estimators: skops.io.load(path, trusted=TRUSTED_TYPES).
-TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in (*PARTS, *ESTIMATORS, *INNER))
+TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in (*INDEX_PARTS, *ESTIMATORS, *INNER))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model in a file. A file that is damaged, hostile or of another kind is refused in one sentence.
+    """The model or index in a file. A file that is damaged, hostile or of another kind is refused in one sentence.
 
     Examples
     --------
@@ -49,7 +53,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((same.predict(X) == model.predict(X)).all())
     True
     """
-    version, tree = storage.load(path, KIND, range(OLDEST, VERSION + 1), PARTS)
+    version, tree = storage.load(path, KIND, range(OLDEST, VERSION + 1), INDEX_PARTS)
     try:
         for number in range(version, VERSION):
             tree = MIGRATIONS[number](tree)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
@@ -81,6 +82,14 @@ class Reading:
             categories=self.categories, standardize=self.standardize, format=self.format, header=self.header,
             delimiter=self.delimiter,
         )  # fmt: skip
+
+
+def load_model(path: Path) -> Any:
+    """The model in a file; an index is one for Python, not for these commands."""
+    model = bochner.load(path)
+    if not hasattr(model, "predict"):
+        raise ValueError(f"{str(path)!r} holds a {type(model).__name__}, which does not predict; use bochner.load.")
+    return model
 
 
 def show(printing: Printing, result: Any, table: Table | str) -> None:

@@ -11,7 +11,7 @@ import bochner
 
 from ..models.explaining import learned_numbers
 from ..ops import describe
-from .app import Printing, app, show, two_columns
+from .app import Printing, app, load_model, show, two_columns
 
 
 @app.command
@@ -25,7 +25,7 @@ def info(model: Path | None = None, /, *, printing: Printing = Printing()) -> No
             shown[backend] = ", ".join(op for op, by in result["ops"].items() if by == backend)
         show(printing, result, two_columns("bochner", shown))
         return
-    fitted = bochner.load(model)
+    fitted = load_model(model)
     show(printing, facts(fitted, model), described(fitted, model, "model file"))
 
 

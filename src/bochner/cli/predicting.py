@@ -12,7 +12,7 @@ from cyclopts import Parameter
 import bochner
 
 from ..blocks import Recipe, rows_per_block
-from .app import Printing, app, show, two_columns
+from .app import Printing, app, load_model, show, two_columns
 from .writing import writer_for
 
 
@@ -55,7 +55,7 @@ def predict(
         What separates columns of CSV files.
     """
     begun = time.perf_counter()
-    fitted = bochner.load(model)
+    fitted = load_model(model)
     classifies = hasattr(fitted, "classes_")
     if std and classifies:
         raise ValueError("--std is for regression; use --scores for a classifier.")

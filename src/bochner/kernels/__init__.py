@@ -1,13 +1,21 @@
 """Exact kernels: the functions that random features approximate."""
 
 from .base import Kernel, NormalMixture, Product, Radial, ShiftInvariant
-from .maxout import Gated, Maxout, collision_integral, collision_probability, maximum_mean, maximum_moment
+from .maxout import (
+    Collision,
+    Gated,
+    Maxout,
+    collision_integral,
+    collision_probability,
+    maximum_mean,
+    maximum_moment,
+)
 from .piecewise import Binning, Hat, NormalStump, UniformStump
 from .ridge import ArcCosine, Ridge, activation_function
 from .shift_invariant import BallMatern, Cauchy, Gaussian, Laplacian, Matern
 
 __all__ = [
-    "ArcCosine", "BallMatern", "Binning", "Cauchy", "Gated", "Gaussian", "Hat", "Kernel", "Laplacian", "Matern",
-    "Maxout", "NormalMixture", "NormalStump", "Product", "Radial", "Ridge", "ShiftInvariant", "UniformStump",
+    "ArcCosine", "BallMatern", "Binning", "Cauchy", "Collision", "Gated", "Gaussian", "Hat", "Kernel", "Laplacian",
+    "Matern", "Maxout", "NormalMixture", "NormalStump", "Product", "Radial", "Ridge", "ShiftInvariant", "UniformStump",
     "activation_function", "collision_integral", "collision_probability", "maximum_mean", "maximum_moment",
 ]  # fmt: skip

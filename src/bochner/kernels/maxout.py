@@ -122,3 +122,16 @@ class Gated(Kernel):
     def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         rho, norms = cosines(X, Z)
         return rho * norms * collision_probability(rho, self.pool_size)
+
+
+@dataclass(frozen=True)
+class Collision(Kernel):
+    """kappa_q(x, z) itself: the share of codes on which two hashes agree, in the mean."""
+
+    pool_size: int = 8
+
+    def __post_init__(self) -> None:
+        require_integer("pool_size", self.pool_size)
+
+    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        return collision_probability(cosines(X, Z)[0], self.pool_size)

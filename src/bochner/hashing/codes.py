@@ -1,0 +1,208 @@
+"""Maxout hashing: C_l(x) = argmax_j <w_j^l, x>, j = 1..q, for l = 1..m (Mroueh, Rennie and Goel, Remark 1).
+
+The share of codes that differ has mean 1 - kappa_q(x, z), a function of the angle between x and z alone; codes are
+independent, so its variance is kappa_q (1 - kappa_q) / m. Drawn: q projections a code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils.validation import check_is_fitted
+
+from .. import ops
+from ..bases.base import Basis, Bounds
+from ..bases.quantize import round_digits
+from ..kernels import Collision, Kernel
+from ..kernels.base import as_rows
+from ..streams import Stream
+from ..validation import require_choice, require_integer
+from .packing import bits_per_code, count_differences, pack
+
+PRECISIONS = ("float32", "float64", "int8")
+LARGEST_POOL = 1 << 16
+
+
+class MaxoutHash(Basis):
+    """Codes of rows, such that the number of codes that differ estimates the angle between two rows.
+
+    Parameters
+    ----------
+    n_codes : number m of codes of a row.
+    pool_size : projections q per code, which is one of 0..q-1; 2 gives the signs of random hyperplanes. A larger pool
+        tells small angles better, a smaller one large angles.
+    center : subtract the mean (of at most 500 sampled rows) first, so that angles are seen from the middle of the
+        data. Where all numbers are positive, as in pictures, all angles from the origin are small and say little.
+    precision : None follows X; "float32", "float64"; "int8" makes exact integer projections, the same codes on every
+        machine.
+    random_state : an integer is the seed.
+
+    Attributes
+    ----------
+    seed_ ; center_ : the point from which angles are seen, or None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import MaxoutHash
+    >>> hasher = MaxoutHash(16384, pool_size=2, random_state=0).fit(np.eye(2))
+    >>> codes = hasher.encode([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> hasher.hamming(codes[:1], codes).round(2)  # angles of 0, 45 and 90 degrees, over 180
+    array([[0.  , 0.25, 0.5 ]])
+    """
+
+    def __init__(
+        self,
+        n_codes: int = 64,
+        *,
+        pool_size: int = 8,
+        center: bool = False,
+        precision: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_codes = n_codes
+        self.pool_size = pool_size
+        self.center = center
+        self.precision = precision
+        self.random_state = random_state
+
+    @property
+    def n_components(self) -> int:
+        """The number of codes, by the name that all bases have."""
+        return self.n_codes
+
+    @n_components.setter
+    def n_components(self, value: int) -> None:
+        self.n_codes = value
+
+    # ---- codes and distances ----
+
+    def encode(self, X: Any) -> np.ndarray:
+        """The codes of the rows of X packed to bits, shape (n, bits of a code, codes / 8), uint8."""
+        return pack(self.features(X), self._q)
+
+    def hamming(self, A: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
+        """The share of codes that differ, for packed A and B (or A and A): an unbiased estimate of 1 - kappa_q."""
+        A = self._require_packed(A)
+        return count_differences(A, A if B is None else self._require_packed(B)) / self._m
+
+    def standard_error(self, distance: Any) -> np.ndarray:
+        """The standard error of a Hamming distance D, sqrt(D (1 - D) / (m - 1)): its square is unbiased too."""
+        distance = np.asarray(distance, dtype=np.float64)
+        if self._m < 2:
+            raise ValueError("a standard error needs at least 2 codes; n_codes is 1.")
+        return np.sqrt(distance * (1.0 - distance) / (self._m - 1))
+
+    def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
+        """kappa_q(x, z), of rows seen from `center_`: one less the mean of `hamming`."""
+        check_is_fitted(self)
+        X, Z = (None if rows is None else as_rows(self._validate(rows, reset=False)) for rows in (X, Z))
+        if self.center_ is not None:
+            X, Z = X - self.center_, None if Z is None else Z - self.center_
+        return self._exact_kernel()(X, Z)
+
+    def margins(self, X: Any) -> np.ndarray:
+        """By how much each projection loses to the winner of its pool, shape (n, m, q): 0 for the winner itself."""
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        projections = self._project(self._prepare(X), self._weights(0, self._m, X.dtype))
+        pools = projections.reshape(X.shape[0], self._m, self._q)
+        return pools.max(axis=2, keepdims=True) - pools
+
+    def _require_packed(self, codes: np.ndarray) -> np.ndarray:
+        codes = np.asarray(codes)
+        shape = (bits_per_code(self._q), -(-self._m // 8))
+        if codes.dtype != np.uint8 or codes.ndim != 3 or codes.shape[1:] != shape:
+            raise ValueError(
+                f"packed codes are uint8 of shape (n, {shape[0]}, {shape[1]}), as encode makes them; "
+                f"got {codes.dtype} of shape {codes.shape}."
+            )
+        return codes
+
+    # ---- what a basis declares ----
+
+    @property
+    def _q(self) -> int:
+        return int(self.pool_size)
+
+    @property
+    def shift_invariant(self) -> bool:  # type: ignore[override]
+        """A quantizer may shift X only if angles are not seen from the origin."""
+        return bool(self.center)
+
+    def _fit_rows(self, rows: Any, largest: float) -> Basis:
+        require_integer("n_codes", self.n_codes)
+        require_integer("pool_size", self.pool_size, 2)
+        if self._q > LARGEST_POOL:
+            raise ValueError(f"pool_size must be at most {LARGEST_POOL:,}; got {self.pool_size}.")
+        if self.precision is not None:
+            require_choice("precision", self.precision, PRECISIONS)
+        return super()._fit_rows(rows, largest)
+
+    def _settle(self, rows: Any, largest: float) -> None:
+        self.scale_ = 1.0
+        mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
+        # A few digits, so that it does not hang on the last bits of a sum.
+        self.center_ = np.array([round_digits(value, 6) for value in mean]) if self.center else None
+
+    def _exact_kernel(self) -> Kernel:
+        return Collision(self._q)
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(columns=1, product=1.0, second_moment=1.0)  # a code contributes 1 if it agrees, else 0
+
+    def _units(self) -> tuple[int, int, int]:
+        return self._m, self._q * self.n_features_in_, self._q
+
+    def _columns(self, unit: int) -> int:
+        return unit
+
+    def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
+        stream = Stream(self.seed_, "hash")
+        normal = stream.normal_int8 if self._is_integer else stream.normal
+        return (normal(start * self._q, stop * self._q, self.n_features_in_),)
+
+    def _project(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
+        """<w, x - center> of prepared rows: floats, or exact integers."""
+        (directions,) = weights
+        if self._is_integer:
+            return ops.project(X, directions) - self._integer_offset(directions)
+        if self.center_ is None:
+            return np.asarray(X @ directions.T)
+        center = self.center_.astype(X.dtype)
+        if scipy.sparse.issparse(X):  # the difference would not be sparse
+            return np.asarray(X @ directions.T) - directions @ center
+        return (X - center) @ directions.T
+
+    def _integer_offset(self, directions: np.ndarray) -> Any:
+        """The projections of the centre's own codes: near zero if the quantizer has shifted X already."""
+        if self.center_ is None:
+            return 0
+        return ops.project(self.quantizer_(self.center_[None, :]), directions)
+
+    def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
+        return ops.winners(self._project(X, weights), self._q).astype(self._output_dtype(X))
+
+    def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
+        if np.any(self._integer_offset(weights[0])):
+            return self._map(X, weights)
+        return ops.project_winners(X, weights[0], self._q).astype(self._output_dtype(X))
+
+    def _output_dtype(self, X: Any) -> np.dtype:
+        return np.dtype(np.uint8 if self._q <= 256 else np.uint16)
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Basis:
+        basis = super().from_state(state)
+        center = basis.center_
+        if center is not None and (center.shape != (basis.n_features_in_,) or not np.isfinite(center).all()):
+            raise ValueError("the centre is one of other columns")
+        return basis
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags

@@ -1,0 +1,94 @@
+"""An index as a file: the hash as a seed and a few numbers, the rows with their ids, and the sorted tables."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import storage
+from ..models.saving import KIND, PARTS, VERSION
+from ..validation import require_finite, require_integer
+from .codes import MaxoutHash
+from .packing import bits_per_code
+from .tables import Tables
+
+KEPT = [np.dtype(name) for name in ("float64", "float32", "uint8", "int8")]  # types in which rows are kept as they come
+KEY_BITS = 64
+LARGEST_ID = 1 << 62  # there is room to number on
+INDEX_PARTS = (*PARTS, MaxoutHash, Tables)
+FITTED: dict[str, type] = {
+    "n_features_in_": int, "feature_names_in_": np.ndarray, "hash_": MaxoutHash, "ids_": np.ndarray,
+    "_rows": np.ndarray, "_tables": Tables, "_next_id": int,
+}  # fmt: skip
+
+
+class SavedIndex:
+    """The verb `save` of an index, and its way to and from plain values."""
+
+    hash_: MaxoutHash
+    ids_: np.ndarray
+    n_features_in_: int
+    n_tables: int
+    pool_size: int
+    _rows: np.ndarray
+    _tables: Tables
+    _next_id: int
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a file, whole or not at all; `bochner.load` reads it."""
+        check_is_fitted(self)
+        storage.save(path, KIND, VERSION, {"model": type(self).__name__, "state": self._to_state()}, INDEX_PARTS)
+
+    def _to_state(self) -> dict[str, Any]:
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        fitted = {name: value for name, value in vars(self).items() if name in FITTED}
+        return {"parameters": {**parameters, "random_state": self.hash_.seed_}, "fitted": fitted}
+
+    @classmethod
+    def _from_state(cls: Any, state: dict[str, Any]) -> Any:
+        """An index from plain values; whatever does not fit together is refused."""
+        index, fitted = cls(**state["parameters"]), state["fitted"]
+        index._check_parameters()
+        for name, value in fitted.items():
+            if not isinstance(value, FITTED[name]):
+                raise ValueError(f"{name} is no {FITTED[name].__name__}")
+        index.__dict__.update(fitted)
+        index._require_whole()
+        return index
+
+    def _require_whole(self) -> None:
+        rows, ids, keys, hash_ = self._rows, checked_ids(self.ids_), self._tables.keys, self.hash_
+        if rows.ndim != 2 or rows.dtype not in KEPT or rows.shape != (len(ids), self.n_features_in_):
+            raise ValueError("rows, ids and columns do not fit together")
+        require_finite(rows)
+        if keys.shape != (require_integer("n_tables", self.n_tables), len(rows)):
+            raise ValueError("the tables have other rows")
+        if (hash_.n_features_in_, hash_.pool_size, hash_.n_codes % len(keys)) != (rows.shape[1], self.pool_size, 0):
+            raise ValueError("the hash does not fit the tables")
+        require_short(hash_.n_codes // len(keys), self.pool_size)
+        if len(ids) and self._next_id <= ids.max():
+            raise ValueError("the next id is taken")
+
+
+def require_short(codes: int, pool_size: int) -> None:
+    """Refuse more codes per table than a key holds."""
+    bits = bits_per_code(pool_size)
+    if codes * bits > KEY_BITS:
+        raise ValueError(
+            f"codes_per_table={codes} codes of {bits} bits are more than a key of {KEY_BITS} bits holds; "
+            f"the most is {KEY_BITS // bits}."
+        )
+
+
+def checked_ids(ids: Any) -> np.ndarray:
+    """Ids as int64, all different."""
+    ids = np.atleast_1d(np.asarray(ids))
+    if ids.ndim != 1 or (len(ids) and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() > LARGEST_ID)):
+        raise ValueError("ids must be a list of integers from 0 to 2^62.")
+    different, counts = np.unique(ids, return_counts=True)
+    if len(different) < len(ids):
+        raise ValueError(f"the id {different[counts > 1][0]} is given more than once.")
+    return ids.astype(np.int64)

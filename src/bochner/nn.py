@@ -1,0 +1,228 @@
+"""The bases as torch modules: frozen, a layer is `basis.transform`; learnable, that is where it starts.
+
+A layer takes rows of any leading shape, (..., d) to (..., m), and its weights are drawn by the basis, in float64, then
+rounded once to the layer's dtype. Frozen weights are buffers and learnable ones parameters, of the same names, so the
+state of either kind loads into the other.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .bases import Basis, Fastfood, RandomFourier, RandomMaxout
+from .bases.frequencies import TURN
+from .kernels import maximum_mean
+from .validation import require_integer
+
+try:
+    import torch
+    from torch import nn
+except ImportError:
+    raise ImportError("bochner.nn needs torch: pip install torch.") from None
+
+__all__ = ["FastfoodLayer", "FourierLayer", "MaxoutLayer"]
+
+
+class BasisLayer(nn.Module):
+    """What the layers share: a fitted basis, and weights that are buffers or parameters."""
+
+    def __init__(self, basis: Basis, in_features: int | None, kind: type[Basis], learnable: bool) -> None:
+        super().__init__()
+        self.basis = fitted(basis, in_features, kind)
+        self.learnable = learnable
+        self.in_features = int(self.basis.n_features_in_)
+        self.out_features = int(self.basis.n_components)
+
+    def forward(self, x: Any) -> Any:
+        if x.shape[-1] != self.in_features:  # padding to a power of two would hide it
+            raise ValueError(f"the layer takes {self.in_features} columns; the input has {x.shape[-1]}.")
+        return self._features(x)
+
+    def _features(self, x: Any) -> Any:
+        """The features of rows of the right width."""
+        raise NotImplementedError
+
+    def _drawn(self) -> tuple[np.ndarray, ...]:
+        """All weights of the basis, floats in float64."""
+        return self.basis._weights(0, self.basis._units()[0], np.float64)
+
+    def _keep_expansions(self, drawn: tuple[np.ndarray, ...], dtype: Any, device: Any) -> None:
+        signs, permutation, gaussian, calibration = drawn
+        for name, weights in (("signs", signs), ("gaussian", gaussian), ("calibration", calibration)):
+            self._keep(name, weights, dtype, device)
+        self.register_buffer("permutation", torch.tensor(permutation, dtype=torch.int64, device=device))
+
+    def _expand(self, x: Any) -> Any:
+        return expand(x, self.signs, self.permutation, self.gaussian, self.calibration)
+
+    def _keep(self, name: str, weights: np.ndarray, dtype: Any, device: Any) -> None:
+        tensor = torch.tensor(weights, dtype=dtype or torch.get_default_dtype(), device=device)
+        if self.learnable:
+            self.register_parameter(name, nn.Parameter(tensor))
+        else:
+            self.register_buffer(name, tensor)
+
+    def extra_repr(self) -> str:
+        return f"{self.in_features}, {self.out_features}, basis={self.basis!r}, learnable={self.learnable}"
+
+
+def fitted(basis: Basis, in_features: int | None, kind: type[Basis]) -> Basis:
+    """A copy of the basis, fitted to so many columns if it is not fitted; what cannot be a layer is refused."""
+    if not isinstance(basis, kind):
+        raise ValueError(f"this layer is made from a {kind.__name__}; got {type(basis).__name__}.")
+    if basis._is_integer:
+        raise ValueError(f"layers compute in floats: precision={basis.precision!r} has no gradient; use None.")
+    if hasattr(basis, "seed_"):
+        if in_features not in (None, basis.n_features_in_):
+            raise ValueError(f"the basis was fitted to {basis.n_features_in_} columns, not to {in_features}.")
+        return copy(basis)
+    if in_features is None:
+        raise ValueError("the basis is not fitted: fit it, or say how many columns the layer has with in_features.")
+    if getattr(basis, "bandwidth", None) == "median" and getattr(vars(basis)["kernel"], "bandwidth", None) is None:
+        raise ValueError("bandwidth='median' is learned from rows: fit the basis first, or give a number.")
+    return clone(basis).fit(np.eye(1, require_integer("in_features", in_features)))
+
+
+def waves(projections: Any, phases: Any, out_features: int) -> Any:
+    """cos, sin of the projections in neighbouring columns, of the last ones cos(p + b), all times sqrt(2/m)."""
+    pairs = projections.shape[-1] - len(phases)
+    paired = torch.stack((projections[..., :pairs].cos(), projections[..., :pairs].sin()), dim=-1).flatten(-2)
+    alone = torch.cos(projections[..., pairs:] + phases)
+    return torch.cat((paired, alone), dim=-1) * float(np.sqrt(2.0 / out_features))
+
+
+def hadamard(x: Any) -> Any:
+    """H x along the last axis, by sums and differences of halves that are 1, 2, 4, ... apart."""
+    size, stride = x.shape[-1], 1
+    while stride < size:
+        low, high = x.unflatten(-1, (-1, 2, stride)).unbind(-2)
+        x, stride = torch.stack((low + high, low - high), dim=-2).flatten(-3), 2 * stride
+    return x
+
+
+def expand(x: Any, signs: Any, permutation: Any, gaussian: Any, calibration: Any) -> Any:
+    """C H G Pi H B x for each of E expansions, (..., d) to (..., E, n): d is padded with zeros to n."""
+    x = nn.functional.pad(x, (0, signs.shape[-1] - x.shape[-1])).unsqueeze(-2)
+    mixed = hadamard(x * signs)
+    mixed = mixed.gather(-1, permutation.expand(mixed.shape))
+    return hadamard(mixed * gaussian) * calibration
+
+
+class FourierLayer(BasisLayer):
+    """Random Fourier features as a layer: cos<w, x>, sin<w, x>.
+
+    Parameters
+    ----------
+    basis : a RandomFourier; if it is not fitted, a copy is, to `in_features` columns.
+    in_features : columns of the input, for a basis that is not fitted.
+    learnable : make frequencies and phases parameters instead of buffers.
+    dtype, device : of the weights, as for torch.nn.Linear.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from bochner import RandomFourier
+    >>> from bochner.nn import FourierLayer
+    >>> layer = FourierLayer(RandomFourier(100, bandwidth=2.0, random_state=0), 5, learnable=True)
+    >>> layer(torch.ones(3, 5)).shape, layer.frequencies.requires_grad
+    (torch.Size([3, 100]), True)
+    """
+
+    def __init__(
+        self, basis: RandomFourier, in_features: int | None = None, *, learnable: bool = False,
+        dtype: Any = None, device: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(basis, in_features, RandomFourier, learnable)
+        directions, words = self._drawn()
+        self._keep("frequencies", directions, dtype, device)
+        self._keep("phases", words * (TURN * 2.0**-32), dtype, device)
+
+    def _features(self, x: Any) -> Any:
+        return waves(x @ self.frequencies.mT, self.phases, self.out_features)
+
+
+class FastfoodLayer(BasisLayer):
+    """Fastfood as a layer: Fourier features in O(m log d), with O(m) weights.
+
+    Parameters
+    ----------
+    basis : a Fastfood; if it is not fitted, a copy is, to `in_features` columns.
+    in_features, dtype, device : as in FourierLayer.
+    learnable : make the diagonals B, G and C (and an odd column's phase) parameters; permutations stay as drawn.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from bochner import Fastfood
+    >>> from bochner.nn import FastfoodLayer
+    >>> layer = FastfoodLayer(Fastfood(2048, kernel="ball_matern", bandwidth=1.0, random_state=0), 784)
+    >>> layer(torch.zeros(2, 784)).shape, sum(weights.numel() for weights in layer.buffers())
+    (torch.Size([2, 2048]), 4096)
+    """
+
+    def __init__(
+        self, basis: Fastfood, in_features: int | None = None, *, learnable: bool = False,
+        dtype: Any = None, device: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(basis, in_features, Fastfood, learnable)
+        *drawn, words, kept = self._drawn()
+        self._keep_expansions(tuple(drawn), dtype, device)
+        self._keep("phases", words * (TURN * 2.0**-32), dtype, device)
+        self.frequencies = int(kept)
+
+    def _features(self, x: Any) -> Any:
+        return waves(self._expand(x).flatten(-2)[..., : self.frequencies], self.phases, self.out_features)
+
+
+class MaxoutLayer(BasisLayer):
+    """Random maxout as a layer: the largest of q projections, less its mean mu_q |x| if the basis is centred.
+
+    Parameters
+    ----------
+    basis : a RandomMaxout, shared and structured ones too; if it is not fitted, a copy is, to `in_features` columns.
+    in_features, dtype, device : as in FourierLayer.
+    learnable : make the projections (of a structured basis: its diagonals) parameters.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from bochner import RandomMaxout
+    >>> from bochner.nn import MaxoutLayer
+    >>> stack = torch.nn.Sequential(
+    ...     MaxoutLayer(RandomMaxout(64, random_state=0), 10), MaxoutLayer(RandomMaxout(32, random_state=1), 64)
+    ... )
+    >>> stack(torch.ones(7, 10)).shape
+    torch.Size([7, 32])
+    """
+
+    def __init__(
+        self, basis: RandomMaxout, in_features: int | None = None, *, learnable: bool = False,
+        dtype: Any = None, device: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(basis, in_features, RandomMaxout, learnable)
+        self.pool_size, self.mean = int(basis.pool_size), maximum_mean(int(basis.pool_size)) if basis.center else 0.0
+        if basis.structured:
+            self._keep_expansions(self._drawn()[:4], dtype, device)
+            return
+        directions, *choices = self._drawn()
+        self._keep("directions", directions, dtype, device)
+        if choices:
+            self.register_buffer("choices", torch.tensor(choices[0], dtype=torch.int64, device=device))
+
+    def _features(self, x: Any) -> Any:
+        largest = self._pools(x).amax(dim=-1) - self.mean * torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        return largest * float(1.0 / np.sqrt(self.out_features))
+
+    def _pools(self, x: Any) -> Any:
+        """The projections of each unit, (..., m, q)."""
+        if self.basis.structured:  # projection j of every unit comes from expansion j of its group
+            groups = self._expand(x).unflatten(-2, (-1, self.pool_size)).mT
+            return groups.flatten(-3, -2)[..., : self.out_features, :]
+        projections = x @ self.directions.mT
+        if self.basis.shared_projections is not None:
+            return projections[..., self.choices]
+        return projections.unflatten(-1, (-1, self.pool_size))
