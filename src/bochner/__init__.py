@@ -7,6 +7,7 @@ from . import blocks, kernels, theory
 from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
 from .blocks import read
 from .config import config_context, get_config, set_config
+from .embedding import FeaturePCA
 from .modelfile import load
 from .models import (
     KernelRidgeClassifier,
@@ -16,11 +17,13 @@ from .models import (
     advise,
     tune,
 )
+from .two_sample import mmd, mmd_test
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Fastfood", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomBins", "RandomFeatureClassifier",
-    "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps", "advise",
-    "blocks", "config_context", "get_config", "kernels", "load", "read", "set_config", "theory", "tune",
+    "Fastfood", "FeaturePCA", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomBins",
+    "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps",
+    "advise", "blocks", "config_context", "get_config", "kernels", "load", "mmd", "mmd_test", "read", "set_config",
+    "theory", "tune",
 ]  # fmt: skip
