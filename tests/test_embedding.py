@@ -82,7 +82,7 @@ def test_rows_may_come_in_parts(solver):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-10)
     assert np.array_equal(parts._kept.rows, whole._kept.rows)
     images = whole.transform(X)
-    np.testing.assert_allclose(parts.inverse_transform(images), whole.inverse_transform(images), atol=1e-4)
+    np.testing.assert_allclose(parts.inverse_transform(images), whole.inverse_transform(images), atol=1e-6)
 
 
 def test_integer_parts_in_any_order_are_the_same_bits():
@@ -159,11 +159,11 @@ def test_reconstruction_of_digits_improves_with_components():
     digits = load_digits().data
     train, test = digits[:1000], digits[1000:]
     errors = []
-    for count in (2, 5, 15):
+    for count in (2, 10):
         pca, linear = FeaturePCA(RandomFourier(500), count, random_state=0).fit(train), PCA(count).fit(train)
         errors.append(error(pca.inverse_transform(pca.transform(test)), test))
         assert errors[-1] < 0.95 * error(linear.inverse_transform(linear.transform(test)), test)
-    assert errors[0] > 1.3 * errors[1] > 1.3**2 * errors[2]
+    assert errors[0] > 2 * errors[1]
 
 
 def test_far_from_all_rows_the_way_back_ends_within_their_range():
@@ -274,7 +274,8 @@ def test_bad_input_gets_one_sentence():
 
 MEMORY = """
 import bochner
-pca = bochner.FeaturePCA(bochner.RandomFourier(300), 2, solver=sys.argv[3], random_state=0)
+bochner.set_config(block_rows=4096)
+pca = bochner.FeaturePCA(bochner.RandomFourier(100), 2, solver=sys.argv[3], random_state=0)
 pca.fit(np.load(sys.argv[1], mmap_mode="r"))
 assert pca.n_samples_seen_ == int(sys.argv[2]) and pca.explained_variance_ratio_[0] > 0
 """
@@ -283,8 +284,8 @@ assert pca.n_samples_seen_ == int(sys.argv[2]) and pca.explained_variance_ratio_
 @pytest.mark.parametrize("solver", ["moments", "randomized"])
 def test_memory_does_not_grow_with_rows(tmp_path, solver):
     peaks = []
-    for rows in (40_000, 320_000):
+    for rows in (10_000, 100_000):
         path = tmp_path / f"{rows}.npy"
         np.save(path, np.random.default_rng(0).standard_normal((rows, 8), dtype=np.float32))
         peaks.append(measured(MEMORY, path, rows, solver))
-    assert peaks[1] < peaks[0] + 25e6
+    assert peaks[1] < peaks[0] + 15e6

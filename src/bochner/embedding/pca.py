@@ -23,6 +23,7 @@ from .picture import scatter
 from .sums import Principal, Sketch, principal_of_moments, principal_of_sketch
 
 DEFAULT_FEATURES = 1000
+PENALTIES = tuple(10.0**k for k in range(-6, 2))  # of the way back; smaller ones follow rounding, not rows
 MATRICES = 48  # bytes for each number of Z'Z: sums, a part to add, centred, and what their eigenvectors need
 
 
@@ -225,7 +226,8 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         rows = self._kept.rows
         dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
         if self._inverse is None:
-            self._inverse = KernelRidgeRegressor().fit(self._project(MemoryBlocks(rows, recipe=self._recipe)), dense)
+            images = self._project(MemoryBlocks(rows, recipe=self._recipe))
+            self._inverse = KernelRidgeRegressor(alpha=PENALTIES).fit(images, dense)
         return like(np.clip(self._inverse.predict(T), dense.min(axis=0), dense.max(axis=0)), X)
 
     def plot(self, X: Any, labels: Any = None, *, ax: Any = None) -> Any:
