@@ -87,27 +87,30 @@ def mmd_test(
     require_integer("n_resamples", n_resamples)
     require_integer("block_length", block_length)
     first, second, basis = prepare(X, Y, basis, random_state, least=2)
-    scale = float(basis.scale_)
+    scale, statistics = float(basis.scale_), None
     if null == "asymptotic":
         mine, other, variances = asymptotic(first, second, basis)
-        statistics, how = None, "asymptotic law"
-        pvalue = chi_square_tail(variances, max(biased_square(mine, other, scale) - slack(mine, other, scale), 0.0))
+        pvalue = chi_square_tail(scale**2 * variances, least_reached(mine, other, scale))
+        how = "asymptotic law"
     else:
         relabelled = permuted if null == "permutation" else wild
         mine, other, differences = relabelled(first, second, basis, n_resamples, block_length)
-        statistics, how = scale**2 * np.sum(differences**2, axis=1), f"{n_resamples} {NAMES[null]}"
-        reached = statistics >= biased_square(mine, other, scale) - slack(mine, other, scale)
-        pvalue = (1 + np.count_nonzero(reached)) / (n_resamples + 1)
+        statistics = scale**2 * np.sum(differences**2, axis=1)
+        pvalue = (1 + np.count_nonzero(statistics >= least_reached(mine, other, scale))) / (n_resamples + 1)
+        how = f"{n_resamples} {'permutations' if null == 'permutation' else 'wild relabelings'}"
     difference = mine.mean() - other.mean()
     errors = np.sqrt(mine.variances() / mine.rows + other.variances() / other.rows)
     return TwoSampleResult(
-        biased_square(mine, other, scale), float(pvalue), unbiased_square(mine, other, scale), how,
-        (mine.rows, other.rows), basis, scale * difference,
-        np.divide(difference, errors, out=np.zeros_like(errors), where=errors > 0), statistics,
-    )  # fmt: skip
-
-
-NAMES = {"permutation": "permutations", "wild": "wild relabelings"}
+        statistic=biased_square(mine, other, scale),
+        pvalue=float(pvalue),
+        unbiased=unbiased_square(mine, other, scale),
+        null=how,
+        rows=(mine.rows, other.rows),
+        basis=basis,
+        difference=scale * difference,
+        scores=np.divide(difference, errors, out=np.zeros_like(errors), where=errors > 0),
+        null_statistics=statistics,
+    )
 
 
 # ---- estimates ----
@@ -127,10 +130,10 @@ def unbiased_square(mine: Tally, other: Tally, scale: float) -> float:
     return scale**2 * (within(mine) + within(other) - 2.0 * float(mine.mean() @ other.mean()))
 
 
-def slack(mine: Tally, other: Tally, scale: float) -> float:
-    """By how much two equal statistics may differ after rounding."""
+def least_reached(mine: Tally, other: Tally, scale: float) -> float:
+    """The biased estimate less what rounding may do: what is above has reached it."""
     means = float(np.sum(mine.mean() ** 2) + np.sum(other.mean() ** 2))
-    return SLACK * biased_square(mine, other, scale) + FLOOR * scale**2 * means
+    return max((1 - SLACK) * biased_square(mine, other, scale) - FLOOR * scale**2 * means, 0.0)
 
 
 # ---- checks ----

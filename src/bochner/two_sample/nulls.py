@@ -52,8 +52,8 @@ def asymptotic(first: Blocks, second: Blocks, basis: Basis) -> tuple[Tally, Tall
         return Moments.of(basis.features(block.X), np.empty((block.X.shape[0], 0)))
 
     mine, other = (blocks.reduce(moments, width=3 * m, title="covariance") for blocks in (first, second))
-    gram = mine.centered(basis.scale_).gram
-    gram += other.centered(basis.scale_).gram
+    gram = mine.centered().gram
+    gram += other.centered().gram
     degrees = max(mine.rows + other.rows - 2, 1)
     variances = np.maximum(eigvalsh(gram / degrees), 0.0) * (1.0 / mine.rows + 1.0 / other.rows)
     return Tally.of_moments(mine), Tally.of_moments(other), variances
