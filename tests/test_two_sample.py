@@ -208,7 +208,7 @@ def test_power_is_that_of_the_exact_test(d):
                 found["random"] += result.pvalue <= 0.05
                 exact = exact_test(X, Y, result.basis.kernel, 199, np.random.default_rng(seed))
                 found["exact"] += exact <= 0.05
-            powers = {name: count / simulations for name, count in found.items()}
+            powers = {name: float(count / simulations) for name, count in found.items()}
             print(f"d={d} {kind}={size}: {powers}")
             assert abs(powers["random"] - powers["exact"]) <= 0.05
 

@@ -49,7 +49,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Attributes
     ----------
     components_, explained_variance_, explained_variance_ratio_, singular_values_, mean_ : as in scikit-learn.
-    n_samples_seen_ : rows so far. basis_ : the fitted basis. solver_ : what "auto" chose.
+    n_components_ ; n_samples_seen_ : rows so far. basis_ : the fitted basis. solver_ : what "auto" chose.
 
     Examples
     --------
@@ -63,6 +63,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     basis_: Basis
+    n_components_: int
     solver_: str
     _sums: Any  # Moments, or a Sketch
     _probe: np.ndarray | None  # the columns that a sketch multiplies
@@ -125,13 +126,13 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.basis_ = sample.settle(self.basis, self.random_state, DEFAULT_FEATURES)
         self._kept = sample.shortened(self.kept_rows) if self.kept_rows else None
         self._solved = self._inverse = self._probe = None
-        m = int(self.basis_.n_components)
+        m, self.n_components_ = int(self.basis_.n_components), int(self.n_components)
         if self.n_components > m:
             raise ValueError(f"n_components={self.n_components} is more than the {m} features of the basis.")
         fits = MATRICES * m**2 <= memory_budget()
         self.solver_ = self.solver if self.solver != "auto" else "moments" if fits else "randomized"
         if self.solver_ == "randomized":
-            columns = min(m, self.n_components + self.n_oversamples)
+            columns = min(m, self.n_components_ + self.n_oversamples)
             self._probe = np.linalg.qr(Stream(self.basis_.seed_, "sketch").normal(0, m, columns))[0]
         return blocks
 
@@ -151,7 +152,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _principal(self) -> Principal:
         check_is_fitted(self, "_sums")
         if self._solved is None:
-            rows, count = self._sums.rows, self.n_components
+            rows, count = self._sums.rows, self.n_components_
             if rows < max(2, count):
                 raise ValueError(f"{count} components need {max(2, count)} rows or more; there is {rows} sample(s).")
             scale = float(self.basis_.scale_)
@@ -190,7 +191,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.n_components)
+        return self.n_components_
 
     # ---- there and back ----
 
@@ -221,8 +222,8 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError("inverse_transform needs sampled rows, and kept_rows=0 keeps none: give a larger number.")
         T = check_array(to_numpy(X), dtype=np.float64, ensure_all_finite=False)
         require_finite(T)
-        if T.shape[1] != self.n_components:
-            raise ValueError(f"X has {T.shape[1]} columns; there are {self.n_components} components.")
+        if T.shape[1] != self.n_components_:
+            raise ValueError(f"X has {T.shape[1]} columns; there are {self.n_components_} components.")
         rows = self._kept.rows
         dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
         if self._inverse is None:
@@ -235,7 +236,8 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Gives the matplotlib axes, which are `ax` if that is given.
         """
-        if self.n_components < 2:
+        check_is_fitted(self, "_sums")
+        if self.n_components_ < 2:
             raise ValueError("a picture needs two components; there is one.")
         return scatter(self._project(X), labels, self.explained_variance_ratio_, ax)
 

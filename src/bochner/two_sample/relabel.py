@@ -12,6 +12,7 @@ import numpy as np
 from ..streams import Stream
 
 CHUNK = 4096  # rows whose labels are drawn together
+GROUP = 256  # relabelings that are drawn together
 DEVIATIONS = 9  # beyond so many standard deviations a count has a chance below 1e-18
 
 Weigher = Callable[[int, int], np.ndarray]
@@ -24,17 +25,21 @@ class Permutations:
     """
 
     def __init__(self, seed: int, count: int, rows: int, marked: int) -> None:
-        self.words, self.chances = Stream(seed, "permutations"), Stream(seed, "counts")
+        self.words = [Stream(seed, f"permutations from {first}") for first in range(0, count, GROUP)]
+        self.chances = Stream(seed, "counts")
         self.left, self.marked = rows, np.full(count, marked)
 
     def __call__(self, start: int, stop: int) -> np.ndarray:
-        """1 for rows of the first sample and 0 for others: (count, stop - start)."""
+        """Whether rows are of the first sample: (count, stop - start)."""
         rows, count = stop - start, len(self.marked)
         chance = self.chances.uniform(start, start + 1, count)[0]
         chosen = hypergeometric(chance, self.left, self.marked, rows)
-        keys = np.ascontiguousarray(self.words.bits(start, stop, count).T)
-        last = np.sort(keys, axis=1)[np.arange(count), np.maximum(chosen - 1, 0)]
-        labels = (keys <= last[:, None]) & (chosen > 0)[:, None]
+        labels = np.empty((count, rows), dtype=bool)
+        for k, words in enumerate(self.words):
+            some = chosen[GROUP * k : GROUP * (k + 1)]
+            keys = np.ascontiguousarray(words.bits(start, stop, len(some)).T)
+            last = np.sort(keys, axis=1)[np.arange(len(some)), np.maximum(some - 1, 0)]
+            labels[GROUP * k : GROUP * (k + 1)] = (keys <= last[:, None]) & (some > 0)[:, None]
         # Two equal words (chance 1e-6) may add a row; then later chunks have one less.
         self.left, self.marked = self.left - rows, self.marked - labels.sum(axis=1)
         return labels
