@@ -193,12 +193,19 @@ def test_power_grows_with_distance_and_rows():
     assert powers[2] >= 38
 
 
+CURVES = {
+    2: {"shift": (0.1, 0.2, 0.3), "scale": (1.15, 1.3)},
+    10: {"shift": (0.05, 0.1, 0.15), "scale": (1.1, 1.2)},
+    50: {"shift": (0.05, 0.08), "scale": (1.06, 1.1)},
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("d", [2, 10])
+@pytest.mark.parametrize("d", CURVES)
 def test_power_is_that_of_the_exact_test(d):
     """Along a curve of shifts and one of scales, within 5 points of the quadratic-time permutation test."""
     simulations, n = 400, 150
-    for kind, sizes in (("shift", (0.1, 0.2, 0.3)), ("scale", (1.15, 1.3))):
+    for kind, sizes in CURVES[d].items():
         for size in sizes:
             found = {"random": 0, "exact": 0}
             for seed in range(simulations):

@@ -22,7 +22,6 @@ from ..validation import require_choice, require_finite, require_integer, requir
 from .picture import scatter
 from .sums import Principal, Sketch, principal_of_moments, principal_of_sketch
 
-DEFAULT_FEATURES = 1000
 PENALTIES = tuple(10.0**k for k in range(-6, 2))  # of the way back; smaller ones follow rounding, not rows
 MATRICES = 48  # bytes for each number of Z'Z: sums, a part to add, centred, and what their eigenvectors need
 
@@ -123,7 +122,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Settle the basis, and the way to the components, from the first rows."""
         blocks = self._ready(X, first=True)
         sample = Sample.of(blocks, max(SAMPLE, self.kept_rows))
-        self.basis_ = sample.settle(self.basis, self.random_state, DEFAULT_FEATURES)
+        self.basis_ = sample.settle(self.basis, self.random_state)
         self._kept = sample.shortened(self.kept_rows) if self.kept_rows else None
         self._solved = self._inverse = self._probe = None
         m, self.n_components_ = int(self.basis_.n_components), int(self.n_components)

@@ -109,8 +109,8 @@ class Sample:
         kept = np.sort(np.lexsort((self.numbers, self.priorities))[:most])  # ties are broken by the number
         return Sample(self.rows[kept], self.numbers[kept], self.priorities[kept], self.largest, most)
 
-    def settle(self, basis: Basis | None, random_state: Any, default: int) -> Basis:
-        """The basis fitted to these rows; without one, `default` Fourier features."""
-        basis = RandomFourier(default) if basis is None else clone(basis)
+    def settle(self, basis: Basis | None, random_state: Any) -> Basis:
+        """The basis fitted to these rows; without one, a thousand Fourier features."""
+        basis = RandomFourier(1000) if basis is None else clone(basis)
         seed = draw_seed(random_state if basis.random_state is None else basis.random_state)
         return basis.set_params(random_state=seed).fit_sample(self.shortened(SAMPLE).rows, self.largest)

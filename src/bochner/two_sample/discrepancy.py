@@ -16,7 +16,6 @@ from .result import TwoSampleResult
 from .tail import chi_square_tail
 from .tally import Tally, tally_of
 
-DEFAULT_FEATURES = 500
 SLACK, FLOOR = 1e-6, 1e-12  # statistics nearer than this are equal: relative, and of the squared length of the means
 
 
@@ -26,7 +25,7 @@ def mmd(X: Any, Y: Any, *, basis: Basis | None = None, unbiased: bool = True, ra
     Parameters
     ----------
     X, Y : rows of the two samples: arrays, CSR matrices, frames, tensors or Blocks.
-    basis : the random features whose kernel compares them; None is RandomFourier(500). It is fitted to sampled rows of
+    basis : the random features whose kernel compares them; None is RandomFourier(1000). It is fitted to sampled rows of
         both samples together.
     unbiased : leave out each row's product with itself; else the squared distance between mean features.
     random_state : seeds the basis if its own is None.
@@ -155,4 +154,4 @@ def prepare(X: Any, Y: Any, basis: Basis | None, random_state: Any, least: int) 
             raise ValueError(f"{name} has one row; at least two are needed.")
     sample = Sample.of(first, SAMPLE)
     sample += Sample.of(second, SAMPLE, first=first.n_rows)
-    return first, second, sample.settle(basis, random_state, DEFAULT_FEATURES)
+    return first, second, sample.settle(basis, random_state)
