@@ -6,6 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import binom, chi2, chisquare, hypergeom
 from sklearn.base import clone
 
@@ -109,6 +111,17 @@ def test_every_relabeling_is_equally_likely():
     assert chisquare(counts).pvalue > 0.01
 
 
+@given(st.integers(2, 60), st.data())
+@settings(max_examples=60, deadline=None)
+def test_relabelings_keep_the_sizes_of_samples(rows, data):
+    marked = data.draw(st.integers(1, rows - 1))
+    cuts = sorted(data.draw(st.sets(st.integers(1, rows - 1))))
+    permutations = Permutations(rows, 30, rows, marked)
+    labels = np.hstack([permutations(a, b) for a, b in zip([0, *cuts], [*cuts, rows], strict=True)])
+    assert labels.shape == (30, rows)
+    assert (labels.sum(axis=1) == marked).all()
+
+
 @pytest.mark.parametrize("null", ["permutation", "wild"])
 def test_null_statistics_are_those_of_the_relabelled_rows(null, monkeypatch):
     """Through the kernel matrix, in quadratic time; chunks of 16 rows, so that several meet."""
@@ -157,12 +170,11 @@ def test_tail_of_different_variances():
 # ---- calibration and power ----
 
 
-def rejections(draw, simulations, **settings):
+def rejections(draw, simulations, *, features=50, **how):
     """How many of the simulations have p <= 0.05."""
-    settings = {"n_resamples": 99, **settings}
-    features = settings.pop("features", 50)
+    how = {"n_resamples": 99, **how}
     return sum(
-        mmd_test(*draw(seed), basis=RandomFourier(features, random_state=seed), **settings).pvalue <= 0.05
+        mmd_test(*draw(seed), basis=RandomFourier(features, random_state=seed), **how).pvalue <= 0.05
         for seed in range(simulations)
     )
 
@@ -303,7 +315,12 @@ def test_sparse_frames_files_and_memory_maps(tmp_path):
         assert found.pvalue == expected.pvalue
         np.testing.assert_allclose(found.witness(others), expected.witness(Y), atol=1e-12)
     mine = bochner.read(pandas.DataFrame(X, columns=list("abc")))
-    assert mmd_test(mine, bochner.read(frame, recipe=mine.recipe), basis=basis).rows == (60, 50)
+    others = bochner.read(frame, recipe=mine.recipe)
+    found = mmd_test(mine, others, basis=basis)
+    assert found.rows == (60, 50)
+    np.testing.assert_allclose(found.witness(frame), found.witness(others))
+    with pytest.raises(ValueError, match="X was not read as the samples were"):
+        found.witness(bochner.read(frame))
     with pytest.raises(ValueError, match="were not read in the same way"):
         mmd_test(mine, bochner.read(frame), basis=basis)
     with pytest.raises(ValueError, match="columns of different names"):

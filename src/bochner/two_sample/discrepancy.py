@@ -109,6 +109,7 @@ def mmd_test(
         difference=scale * difference,
         scores=np.divide(difference, errors, out=np.zeros_like(errors), where=errors > 0),
         null_statistics=statistics,
+        recipe=first.recipe,
     )
 
 

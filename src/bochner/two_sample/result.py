@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..bases import Basis
-from ..blocks import rows_per_block
+from ..blocks import Blocks, rows_per_block
 from ..models.unlabelled import valid_rows
 
 
@@ -22,7 +22,7 @@ class TwoSampleResult:
     null : how the p-value was found. null_statistics : the statistics of the relabelings, or None.
     difference : mean features (times basis.scale_) of X less those of Y.
     scores : each difference over its standard error. features : columns of features, those that differ most first.
-    basis : the fitted basis. rows : of X and of Y.
+    basis : the fitted basis. rows : of X and of Y. recipe : how columns of files became numbers, or None.
     """
 
     statistic: float
@@ -34,6 +34,7 @@ class TwoSampleResult:
     difference: np.ndarray = field(repr=False)
     scores: np.ndarray = field(repr=False)
     null_statistics: np.ndarray | None = field(repr=False, default=None)
+    recipe: Any = field(repr=False, default=None)
 
     @property
     def features(self) -> np.ndarray:
@@ -44,6 +45,10 @@ class TwoSampleResult:
 
         It is the mean of k(x, .) over the first sample less that over the second.
         """
+        if self.recipe is not None and not isinstance(X, Blocks):
+            X = self.recipe.encode(X)
+        elif isinstance(X, Blocks) and X.recipe != self.recipe:
+            raise ValueError("X was not read as the samples were: use bochner.read(..., recipe=result.recipe).")
         weights = float(self.basis.scale_) * self.difference
         blocks = valid_rows(X, "X", self.basis).walk(rows_per_block(2 * len(weights)), title="witness")
         return np.concatenate([np.asarray(self.basis.features(block.X) @ weights) for block in blocks])
