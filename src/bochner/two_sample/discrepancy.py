@@ -60,7 +60,7 @@ def mmd_test(
     ----------
     X, Y, basis, random_state : as for `mmd`; the seed of the basis seeds relabelings too.
     null : the law of the statistic if both samples have one law.
-        "permutation" : rows change samples at random. For independent rows; no approximation at any size.
+        "permutation" : rows change samples at random. For independent rows, however few.
         "wild" : signs at random on neighbouring rows, `block_length` of them sharing one. For rows that depend on
             those nearby, as in a series in time: take a length well above the reach of that dependence.
         "asymptotic" : a sum of chi-squares weighted by the eigenvalues of the covariance of features. For independent

@@ -41,7 +41,7 @@ class Permutations:
             last = np.sort(keys, axis=1)[np.arange(len(some)), np.maximum(some - 1, 0)]
             labels[GROUP * k : GROUP * (k + 1)] = (keys <= last[:, None]) & (some > 0)[:, None]
         # Two equal words (chance 1e-6) may add a row; then later chunks have one less.
-        self.left, self.marked = self.left - rows, self.marked - labels.sum(axis=1)
+        self.left, self.marked = self.left - rows, np.maximum(self.marked - labels.sum(axis=1), 0)
         return labels
 
 
