@@ -42,6 +42,13 @@ def test_readme_code_runs():
         exec(compile(block, "README.md", "exec"), {})
 
 
+@pytest.mark.parametrize("page", ["embedding", "two_sample"])
+def test_code_of_the_page_runs(page):
+    pytest.importorskip("matplotlib").use("agg")
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{page}.md").read_text(), flags=re.DOTALL)
+    exec(compile(block, f"{page}.md", "exec"), {})
+
+
 def test_code_of_the_files_page_runs(tmp_path, monkeypatch):
     frame = pandas.DataFrame({"a": range(100), "t": ["x", "y"] * 50, "y": range(100)})
     frame.to_parquet(tmp_path / "part-0.parquet")

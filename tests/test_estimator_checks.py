@@ -4,6 +4,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bochner import (
+    FeaturePCA,
     GatedLinear,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
@@ -25,6 +26,9 @@ TRANSFORMERS = [clone(CASES[name]) for name in NAMES] + [
     GatedLinear(pool_size=1),
     clone(CASES["fourier"]).set_params(precision="int8"),
     clone(CASES["maxout"]).set_params(precision="float32"),
+    FeaturePCA(RandomFourier(40, random_state=0)),
+    FeaturePCA(RandomFourier(40, random_state=0), solver="randomized", n_oversamples=5),
+    FeaturePCA(RandomMaxout(40, precision="int8", random_state=0)),
 ]
 BASIS = RandomFourier(200, bandwidth=4.0, random_state=0)
 MODELS = [

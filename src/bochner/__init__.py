@@ -7,6 +7,7 @@ from . import blocks, kernels, losses, solvers, theory
 from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
 from .blocks import read
 from .config import config_context, get_config, set_config
+from .embedding import FeaturePCA
 from .hashing import MaxoutHash, MaxoutIndex
 from .modelfile import load
 from .models import (
@@ -17,12 +18,13 @@ from .models import (
     advise,
     tune,
 )
+from .two_sample import mmd, mmd_test
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Fastfood", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "MaxoutHash", "MaxoutIndex",
-    "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge",
-    "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels", "load", "losses", "read",
-    "set_config", "solvers", "theory", "tune",
+    "Fastfood", "FeaturePCA", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "MaxoutHash",
+    "MaxoutIndex", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier", "RandomMaxout",
+    "RandomRidge", "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels", "load", "losses",
+    "mmd", "mmd_test", "read", "set_config", "solvers", "theory", "tune",
 ]  # fmt: skip

@@ -1,0 +1,158 @@
+"""Do two samples have one law? The maximum mean discrepancy: the distance between their mean features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..bases import Basis
+from ..bases.settle import SAMPLE
+from ..blocks import Blocks
+from ..models.unlabelled import Sample, require_basis, valid_rows
+from ..validation import require_choice, require_integer
+from .nulls import asymptotic, permuted, wild
+from .result import TwoSampleResult
+from .tail import chi_square_tail
+from .tally import Tally, tally_of
+
+SLACK, FLOOR = 1e-6, 1e-12  # statistics nearer than this are equal: relative, and of the squared length of the means
+
+
+def mmd(X: Any, Y: Any, *, basis: Basis | None = None, unbiased: bool = True, random_state: Any = None) -> float:
+    """The squared maximum mean discrepancy between two samples, in one pass and memory that does not grow with rows.
+
+    Parameters
+    ----------
+    X, Y : rows of the two samples: arrays, CSR matrices, frames, tensors or Blocks.
+    basis : the random features whose kernel compares them; None is RandomFourier(1000). It is fitted to sampled rows of
+        both samples together.
+    unbiased : leave out each row's product with itself; else the squared distance between mean features.
+    random_state : seeds the basis if its own is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import mmd
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(300, 2)), rng.normal(1.0, 1.0, size=(300, 2))
+    >>> bool(mmd(X, Y, random_state=0) > 10 * abs(mmd(X[:150], X[150:], random_state=0)))
+    True
+    """
+    first, second, basis = prepare(X, Y, basis, random_state, least=2 if unbiased else 1)
+    mine, other = (tally_of(blocks, basis) for blocks in (first, second))
+    return (unbiased_square if unbiased else biased_square)(mine, other, float(basis.scale_))
+
+
+def mmd_test(
+    X: Any,
+    Y: Any,
+    *,
+    basis: Basis | None = None,
+    null: str = "permutation",
+    n_resamples: int = 499,
+    block_length: int = 1,
+    random_state: Any = None,
+) -> TwoSampleResult:
+    """Test whether two samples have one law, in one pass and memory that does not grow with rows.
+
+    Parameters
+    ----------
+    X, Y, basis, random_state : as for `mmd`; the seed of the basis seeds relabelings too.
+    null : the law of the statistic if both samples have one law.
+        "permutation" : rows change samples at random. For independent rows, however few.
+        "wild" : signs at random on neighbouring rows, `block_length` of them sharing one. For rows that depend on
+            those nearby, as in a series in time: take a length well above the reach of that dependence.
+        "asymptotic" : a sum of chi-squares weighted by the eigenvalues of the covariance of features. For independent
+            rows, hundreds or more; the only one whose p-values may be tiny.
+    n_resamples : relabelings for the first two; the smallest p-value is 1/(n_resamples + 1).
+
+    Returns
+    -------
+    A TwoSampleResult with `statistic`, `pvalue`, `unbiased`, `witness(X)`, `features` and more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import mmd_test
+    >>> rng = np.random.default_rng(0)
+    >>> result = mmd_test(rng.normal(size=(200, 2)), rng.normal(0.5, 1.0, size=(300, 2)), random_state=0)
+    >>> result.pvalue
+    0.002
+    >>> result.witness([[-2.0, -2.0], [2.0, 2.0]]) > 0
+    array([ True, False])
+    """
+    require_choice("null", null, ["permutation", "wild", "asymptotic"])
+    require_integer("n_resamples", n_resamples)
+    require_integer("block_length", block_length)
+    first, second, basis = prepare(X, Y, basis, random_state, least=2)
+    scale, statistics = float(basis.scale_), None
+    if null == "asymptotic":
+        mine, other, variances = asymptotic(first, second, basis)
+        pvalue = chi_square_tail(scale**2 * variances, least_reached(mine, other, scale))
+        how = "asymptotic law"
+    else:
+        relabelled = permuted if null == "permutation" else wild
+        mine, other, differences = relabelled(first, second, basis, n_resamples, block_length)
+        statistics = scale**2 * np.sum(differences**2, axis=1)
+        pvalue = (1 + np.count_nonzero(statistics >= least_reached(mine, other, scale))) / (n_resamples + 1)
+        how = f"{n_resamples} {'permutations' if null == 'permutation' else 'wild relabelings'}"
+    difference = mine.mean() - other.mean()
+    errors = np.sqrt(mine.variances() / mine.rows + other.variances() / other.rows)
+    return TwoSampleResult(
+        statistic=biased_square(mine, other, scale),
+        pvalue=float(pvalue),
+        unbiased=unbiased_square(mine, other, scale),
+        null=how,
+        rows=(mine.rows, other.rows),
+        basis=basis,
+        difference=scale * difference,
+        scores=np.divide(difference, errors, out=np.zeros_like(errors), where=errors > 0),
+        null_statistics=statistics,
+        recipe=first.recipe,
+    )
+
+
+# ---- estimates ----
+
+
+def biased_square(mine: Tally, other: Tally, scale: float) -> float:
+    """|mean z - mean z'|^2."""
+    return scale**2 * float(np.sum((mine.mean() - other.mean()) ** 2))
+
+
+def unbiased_square(mine: Tally, other: Tally, scale: float) -> float:
+    """Means of products over different rows: (|sum z|^2 - sum |z|^2)/(n(n - 1)), twice, less 2 <mean z, mean z'>."""
+
+    def within(tally: Tally) -> float:
+        return float(np.sum(tally.sum_z**2) - np.sum(tally.squares)) / (tally.rows * (tally.rows - 1))
+
+    return scale**2 * (within(mine) + within(other) - 2.0 * float(mine.mean() @ other.mean()))
+
+
+def least_reached(mine: Tally, other: Tally, scale: float) -> float:
+    """The biased estimate less what rounding may do: what is above has reached it."""
+    means = float(np.sum(mine.mean() ** 2) + np.sum(other.mean() ** 2))
+    return max((1 - SLACK) * biased_square(mine, other, scale) - FLOOR * scale**2 * means, 0.0)
+
+
+# ---- checks ----
+
+
+def prepare(X: Any, Y: Any, basis: Basis | None, random_state: Any, least: int) -> tuple[Blocks, Blocks, Basis]:
+    """Both samples as valid blocks, and the basis fitted to sampled rows of both."""
+    require_basis(basis)
+    names = [list(rows.columns) if hasattr(rows, "columns") else None for rows in (X, Y)]
+    first, second = valid_rows(X, "X", basis), valid_rows(Y, "Y", basis)
+    if first.n_columns != second.n_columns:
+        raise ValueError(f"X has {first.n_columns} columns but Y has {second.n_columns}.")
+    if names[0] is not None and names[1] is not None and names[0] != names[1]:
+        raise ValueError("X and Y have columns of different names, or in another order.")
+    if first.recipe != second.recipe:
+        raise ValueError("X and Y were not read in the same way: read Y with bochner.read(..., recipe=X.recipe).")
+    for blocks, name in ((first, "X"), (second, "Y")):
+        if blocks.n_rows < least:
+            raise ValueError(f"{name} has one row; at least two are needed.")
+    sample = Sample.of(first, SAMPLE)
+    sample += Sample.of(second, SAMPLE, first=first.n_rows)
+    return first, second, sample.settle(basis, random_state)

@@ -1,0 +1,59 @@
+"""The law of the difference of mean features if both samples have one law: three ways to know it."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigvalsh
+
+from ..bases import Basis
+from ..blocks import Block, Blocks
+from ..config import memory_budget
+from ..moments import Moments
+from .relabel import Permutations, Signs, Weigher
+from .tally import Tally, tally_of
+
+MATRICES = 48  # bytes for each number of a covariance: sums of both samples, a part to add, and eigenvalues
+
+
+def permuted(
+    first: Blocks, second: Blocks, basis: Basis, count: int, block_length: int
+) -> tuple[Tally, Tally, np.ndarray]:
+    """Differences of means after rows changed samples."""
+    if block_length != 1:
+        raise ValueError("block_length is of null='wild': permutations take rows to be independent.")
+    weigh = Permutations(basis.seed_, count, first.n_rows + second.n_rows, first.n_rows)
+    mine, other = tally_of(first, basis, weigh), tally_of(second, basis, weigh, offset=first.n_rows)
+    size = (mine.sum_labels + other.sum_labels)[:, None]
+    labelled, total = mine.labelled + other.labelled, mine.sum_z + other.sum_z
+    return mine, other, labelled / size - (total - labelled) / (mine.rows + other.rows - size)
+
+
+def wild(first: Blocks, second: Blocks, basis: Basis, count: int, block_length: int) -> tuple[Tally, Tally, np.ndarray]:
+    """Differences of means of e_i (z_i - mean z), each sample with its own mean."""
+    if block_length > min(first.n_rows, second.n_rows) // 2:
+        raise ValueError(f"block_length={block_length} leaves less than two blocks in a sample: take a smaller one.")
+
+    def shaken(blocks: Blocks, weigh: Weigher) -> tuple[Tally, np.ndarray]:
+        tally = tally_of(blocks, basis, weigh)
+        return tally, (tally.labelled - np.outer(tally.sum_labels, tally.mean())) / tally.rows
+
+    mine, one = shaken(first, Signs(basis.seed_, "X", count, block_length))
+    other, two = shaken(second, Signs(basis.seed_, "Y", count, block_length))
+    return mine, other, one - two
+
+
+def asymptotic(first: Blocks, second: Blocks, basis: Basis) -> tuple[Tally, Tally, np.ndarray]:
+    """The variances of the independent normal numbers whose squares the statistic adds up, for many rows."""
+    m = int(basis.n_components)
+    if MATRICES * m**2 > memory_budget():
+        raise ValueError(f"the covariance of {m:,} features is over the memory budget: use null='permutation'.")
+
+    def moments(block: Block) -> Moments:
+        return Moments.of(basis.features(block.X), np.empty((block.X.shape[0], 0)))
+
+    mine, other = (blocks.reduce(moments, width=3 * m, title="covariance") for blocks in (first, second))
+    gram = mine.centered().gram
+    gram += other.centered().gram
+    degrees = max(mine.rows + other.rows - 2, 1)
+    variances = np.maximum(eigvalsh(gram / degrees), 0.0) * (1.0 / mine.rows + 1.0 / other.rows)
+    return Tally.of_moments(mine), Tally.of_moments(other), variances

@@ -1,0 +1,78 @@
+"""Sums over the rows of one sample: of features, of their squares, and of features times random labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import iadd
+from typing import Any
+
+import numpy as np
+
+from ..bases import Basis
+from ..blocks import Block, Blocks, rows_per_block
+from ..moments import Moments
+from .relabel import CHUNK, GROUP, Weigher
+
+
+@dataclass
+class Tally:
+    """rows, sum z and sum z^2 of each feature; and for each relabeling the sum of its labels and of labels times z."""
+
+    rows: int
+    sum_z: np.ndarray
+    squares: np.ndarray
+    sum_labels: np.ndarray
+    labelled: np.ndarray
+
+    @classmethod
+    def of(cls, features: Any, labels: np.ndarray) -> Tally:
+        """Float32 holds the sums of a chunk of 8-bit numbers exactly; other integers are summed in float64."""
+        work = np.float32 if features.dtype in (np.int8, np.float32) else np.float64
+        narrow, wide = features.astype(work, copy=False), features.astype(np.float64)
+        labelled = np.empty((len(labels), features.shape[1]))
+        for first in range(0, len(labels), GROUP):
+            group = slice(first, first + GROUP)
+            labelled[group] = (narrow.T @ labels[group].T.astype(work)).T
+        squares = wide.multiply(wide) if hasattr(wide, "multiply") else wide * wide
+        sum_z, sum_squares = (np.asarray(part.sum(axis=0)).ravel() for part in (wide, squares))
+        return cls(features.shape[0], sum_z, sum_squares, labels.sum(axis=1, dtype=np.float64), labelled)
+
+    @classmethod
+    def of_moments(cls, moments: Moments) -> Tally:
+        sums = moments.sum_z.astype(np.float64), np.diagonal(moments.gram).astype(np.float64)
+        return cls(moments.rows, *sums, np.empty(0), np.empty((0, len(moments.sum_z))))
+
+    def __iadd__(self, other: Tally) -> Tally:
+        return Tally(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    def mean(self) -> np.ndarray:
+        return self.sum_z / self.rows
+
+    def variances(self) -> np.ndarray:
+        """The variance of each feature."""
+        return np.maximum(self.squares - self.rows * self.mean() ** 2, 0.0) / max(self.rows - 1, 1)
+
+
+def no_labels(start: int, stop: int) -> np.ndarray:
+    return np.empty((0, stop - start))
+
+
+def tally_of(blocks: Blocks, basis: Basis, weigh: Weigher = no_labels, offset: int = 0) -> Tally:
+    """One pass over the rows, which are numbered from `offset` on, a chunk of labels at a time."""
+    step = rows_per_block(3 * int(basis.n_components))
+
+    def parts(block: Block) -> Iterator[Tally]:
+        for first in range(0, block.X.shape[0], CHUNK):
+            rows = block.X[first : first + CHUNK]
+            start = offset + block.start + first
+            labels = weigh(start, start + rows.shape[0])
+            for row in range(0, rows.shape[0], step):
+                some = slice(row, row + step)
+                yield Tally.of(basis.features(rows[some]), labels[:, some])
+
+    def total(block: Block) -> Tally:
+        return reduce(iadd, parts(block))
+
+    return blocks.reduce(total, rows=CHUNK * max(1, step // CHUNK), title="features")
