@@ -4,13 +4,24 @@ Random features turn a non-linear problem into a linear one that streams, adds, 
 """
 
 from . import blocks, kernels, theory
-from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
+from .bases import (
+    Fastfood,
+    FixedFourier,
+    GatedLinear,
+    RandomBins,
+    RandomFourier,
+    RandomMaxout,
+    RandomRidge,
+    RandomStumps,
+)
 from .blocks import read
 from .config import config_context, get_config, set_config
 from .modelfile import load
 from .models import (
     KernelRidgeClassifier,
     KernelRidgeRegressor,
+    LearnedFourierClassifier,
+    LearnedFourierRegressor,
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     advise,
@@ -20,7 +31,8 @@ from .models import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "Fastfood", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomBins", "RandomFeatureClassifier",
+    "Fastfood", "FixedFourier", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor",
+    "LearnedFourierClassifier", "LearnedFourierRegressor", "RandomBins", "RandomFeatureClassifier",
     "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps", "advise",
     "blocks", "config_context", "get_config", "kernels", "load", "read", "set_config", "theory", "tune",
 ]  # fmt: skip

@@ -8,16 +8,24 @@ from typing import Any
 
 from . import storage
 from .blocks import MemoryBlocks
-from .models import KernelRidgeClassifier, KernelRidgeRegressor, RandomFeatureClassifier, RandomFeatureRegressor
+from .models import (
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    LearnedFourierClassifier,
+    LearnedFourierRegressor,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+)
 from .models.dual import DualPosterior
 from .models.primal import PrimalPosterior
 from .models.problem import Fit, Problem
 from .models.saving import KIND, PARTS, VERSION
 from .solvers import DualProblem
 
-ESTIMATORS = (RandomFeatureClassifier, RandomFeatureRegressor, KernelRidgeClassifier, KernelRidgeRegressor)
+SAVED = (RandomFeatureClassifier, RandomFeatureRegressor, LearnedFourierClassifier, LearnedFourierRegressor)
+ESTIMATORS = (*SAVED, KernelRidgeClassifier, KernelRidgeRegressor)
 INNER = (Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks)
-MODELS = {cls.__name__: cls for cls in (RandomFeatureClassifier, RandomFeatureRegressor)}
+MODELS = {cls.__name__: cls for cls in SAVED}
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {}  # version -> how its tree becomes that of the next version
 OLDEST = 1
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import storage
-from ..bases import REGISTRY, Basis
+from ..bases import REGISTRY, Basis, FixedFourier
 from ..bases.quantize import Quantizer
 from ..blocks import Recipe, SparseRecipe
 from ..kernels import Kernel
@@ -31,7 +31,9 @@ def kinds_of(base: type) -> list[type]:
 
 
 # What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
-PARTS: tuple[type, ...] = (*REGISTRY.values(), *kinds_of(Kernel), Quantizer, Recipe, SparseRecipe, Moments, Solution)
+PARTS: tuple[type, ...] = (
+    *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), Quantizer, Recipe, SparseRecipe, Moments, Solution,
+)  # fmt: skip
 FIT = ("intercept", "penalty", "noise")
 
 
