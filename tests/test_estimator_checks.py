@@ -7,6 +7,8 @@ from bochner import (
     GatedLinear,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
+    LearnedFourierClassifier,
+    LearnedFourierRegressor,
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     RandomFourier,
@@ -39,6 +41,12 @@ MODELS = [
     ]
 ]
 MODELS += [KernelRidgeRegressor(), KernelRidgeClassifier(), KernelRidgeRegressor(bandwidth=1.0, alpha=0.1)]
+MODELS += [
+    LearnedFourierRegressor(20, max_iter=3, random_state=0),
+    LearnedFourierRegressor(60, structure="fastfood", max_iter=3, random_state=0),
+    LearnedFourierClassifier(20, max_iter=3, random_state=0),
+    LearnedFourierClassifier(20, loss="squared", max_iter=3, random_state=0),
+]
 
 
 def expected_failures(estimator):
@@ -58,6 +66,10 @@ def expected_failures(estimator):
     if alpha == "loo" or (alpha == "auto" and isinstance(estimator, ClassifierMixin)):
         for kind in ("dense", "sparse"):
             why = "a repeated row is left out in parts, a weighted one as a whole: the penalties differ"
+            failures[f"check_sample_weight_equivalence_on_{kind}_data"] = why
+    if isinstance(estimator, LearnedFourierClassifier) and estimator.loss == "logistic":
+        for kind in ("dense", "sparse"):
+            why = "coefficients are solved by iteration, not to the check's last digits; test_learned has its own"
             failures[f"check_sample_weight_equivalence_on_{kind}_data"] = why
     return failures
 

@@ -204,4 +204,5 @@ class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
     @available_if(lambda self: self.loss != "squared")
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (n, classes); loss='squared' has none."""
-        return self._loss().output(self._scores(X))
+        scores = self._scores(X)
+        return self._loss().output(scores)

@@ -85,8 +85,10 @@ class Objective:
         return sum(self._losses(tile, output)[0] for tile in self.tiles(parameters))
 
     def penalty(self, parameters: np.ndarray, output: Output) -> float:
-        frequencies = float(np.sum(self.directions.sizes * parameters**2))
-        return self.alpha * float(np.sum(output.coefficients**2)) + self.frequency_alpha * frequencies
+        frequencies = np.vdot(self.directions.sizes * parameters, parameters)
+        return float(
+            self.alpha * np.vdot(output.coefficients, output.coefficients) + self.frequency_alpha * frequencies
+        )
 
     def tiles(self, parameters: np.ndarray) -> Iterator[Tile]:
         """All rows with their features, which stay for the next call with the same parameters if there is room."""

@@ -20,6 +20,7 @@ from .search import Method, first_output, learn
 FOLDS = 5
 FEW_ROWS = 5000  # above, one fold stands for all
 ALPHAS = 10.0 ** np.arange(-6.0, 0.0)
+ROUGHLY = 1e-4  # the tolerance of descents that only compare penalties
 FREQUENCY_ALPHAS = 10.0 ** np.arange(-7.0, 0.0)  # times the square of the bandwidth, the unit of frequencies
 
 
@@ -39,11 +40,13 @@ def choose_penalties(
 ) -> tuple[float, float]:
     """The penalties of the smallest mean loss on held-out rows."""
 
+    rough = replace(method, settings=replace(method.settings, tol=max(ROUGHLY, method.settings.tol)))
+
     def as_drawn(train: Objective, held: Objective) -> float:
         return held.mean_loss(train.directions.start, first_output(train))
 
     def learned(train: Objective, held: Objective) -> float:
-        return held.mean_loss(*learn(train, method)[:2])
+        return held.mean_loss(*learn(train, rough)[:2])
 
     alpha = best(alphas, lambda value: replace(objective, alpha=value), as_drawn)
     objective = replace(objective, alpha=alpha)
@@ -73,4 +76,6 @@ def best(
 
 def folds(rows: int) -> np.ndarray:
     """The fold of each row: random, and of sizes that differ by one at most."""
+    if rows < 2:
+        raise ValueError("rows cannot be held out of n_samples=1: give the penalties, and early_stopping=False.")
     return Stream(0, "folds").permutation(0, 1, rows)[0] % min(FOLDS, rows)

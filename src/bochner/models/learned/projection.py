@@ -27,17 +27,18 @@ def solve_output(objective: Objective, parameters: np.ndarray, start: Output | N
     outputs = objective.targets.shape[1]
     start = Output(np.zeros((objective.n_columns, outputs)), np.zeros(outputs)) if start is None else start
     root = curvature_root(objective, parameters)
+    inverse = solve_triangular(root, np.eye(len(root)))
 
     def packed(output: Output) -> np.ndarray:
         return np.vstack(output) if objective.fit_intercept else output.coefficients
 
     def unpacked(whitened: np.ndarray) -> Output:
-        table = solve_triangular(root, whitened.reshape(-1, outputs))
+        table = inverse @ whitened.reshape(-1, outputs)
         return Output(table[: objective.n_columns], table[-1] if objective.fit_intercept else start.intercept)
 
     def function(whitened: np.ndarray) -> tuple[float, np.ndarray]:
         value, slopes = objective.by_output(parameters, unpacked(whitened))
-        return value, solve_triangular(root, packed(slopes), trans="T").ravel()
+        return value, (inverse.T @ packed(slopes)).ravel()
 
     whitened = (root @ packed(start)).ravel()
     if objective.loss.quadratic:  # the bound is exact, so that one step is the solution, and a second mends rounding
