@@ -527,6 +527,8 @@ def test_bad_data():
         model.fit(X, LABELS).predict(BAD)
     with pytest.raises(ValueError, match=r"has 2 features, but .* is expecting 3"):
         model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="give arrays or a frame, not blocks"):
+        model.fit(bochner.blocks.MemoryBlocks(X, LABELS), None)
     with pytest.raises(ValueError, match="y contains NaN"):
         LearnedFourierRegressor(4).fit(X, np.where(np.arange(60) == 3, np.nan, Y))
     for frequencies, phases, message in [

@@ -18,6 +18,7 @@ from ... import storage
 from ...arrays import to_numpy
 from ...bases import Basis, Fastfood, RandomFourier
 from ...bases.settle import draw_seed
+from ...blocks import Blocks
 from ...streams import Stream
 from ...validation import require_choice, require_finite, require_integer, require_numbers, require_positive
 from ..checks import check_weights, row_slices
@@ -220,6 +221,8 @@ class LearnedFourierModel(Spectral, BaseEstimator):
 
     def _validate(self, X: Any, *y: Any) -> Any:
         X = to_numpy(X)
+        if isinstance(X, Blocks):
+            raise ValueError("learned frequencies need all rows at hand: give arrays or a frame, not blocks.")
         require_numbers(X)
         checks = {"multi_output": True, "y_numeric": not self._classifies} if y else {}
         targets = [to_numpy(part) for part in y]

@@ -38,7 +38,7 @@ class LearnedFourierRegressor(Numeric, MultiOutputRegressor, LearnedFourierModel
     learning_rate, batch_size : of sgd, adam and gradient descent (the first step); None is 0.1, 0.02 and 1.
     n_restarts : draws to start from; the best is kept.
     early_stopping : learn frequencies from four fifths of the rows, as long as it is good for the others; coefficients
-        are then solved from all.
+        are then solved from all, unless the loss is not convex.
     fit_intercept : an intercept without penalty.
     n_jobs, verbose, random_state : as in RandomFeatureRegressor.
 

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from ...streams import Stream
 
 MOST_FOR_NELDER_MEAD = 100
+SLOPE = 1e-7  # the largest slope by one parameter that counts as none
 LEARNING_RATES = {"sgd": 0.1, "adam": 0.02, "gradient_descent": 1.0}
 Watch = Callable[[np.ndarray], bool]
 
@@ -38,43 +39,53 @@ class Outcome(NamedTuple):
     status: str
 
 
-def by_scipy(method: str, **options: Any) -> Callable[..., Outcome]:
-    """An optimiser of scipy's; `options` are functions of the settings and the start."""
+def lbfgs(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
+    options = {"maxiter": settings.max_iter, "ftol": settings.tol, "gtol": SLOPE}
+    return by_scipy("L-BFGS-B", function, start, watch, options, jac=True)
 
-    def optimiser(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
-        def callback(intermediate_result: Any) -> None:
-            if watch(intermediate_result.x):
-                raise StopIteration
 
-        gradient = method != "Nelder-Mead"
-        more: dict[str, Any] = {"hessp": second_derivative(function)} if method == "trust-krylov" else {}
-        found = minimize(
-            function if gradient else lambda x: function(x)[0], start, jac=gradient or None, method=method,
-            callback=callback, options={name: value(settings, start) for name, value in options.items()}, **more,
-        )  # fmt: skip
-        return Outcome(found.x, int(found.nit), str(found.message).capitalize().rstrip("."))
+def trust_region(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
+    """Newton's steps, each as long as the quadratic model could be trusted so far."""
+    options = {"maxiter": settings.max_iter, "gtol": SLOPE}
+    return by_scipy("trust-krylov", function, start, watch, options, jac=True, hessp=second_derivative(function))
 
-    return optimiser
+
+def nelder_mead(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
+    """A simplex that walks; as many of scipy's steps for each of ours as there are numbers."""
+    if len(start) > MOST_FOR_NELDER_MEAD:
+        raise ValueError(
+            f"optimizer='nelder_mead' is for at most {MOST_FOR_NELDER_MEAD} numbers, and here are {len(start)}: use "
+            "'lbfgs'."
+        )
+    options = {"maxiter": settings.max_iter * len(start), "fatol": settings.tol, "adaptive": True}
+    return by_scipy("Nelder-Mead", lambda x: function(x)[0], start, watch, options)
+
+
+def by_scipy(
+    method: str, function: Any, start: np.ndarray, watch: Watch, options: dict[str, Any], **more: Any
+) -> Outcome:
+    def callback(intermediate_result: Any) -> None:
+        if watch(intermediate_result.x):
+            raise StopIteration
+
+    found = minimize(function, start, method=method, callback=callback, options=options, **more)
+    if "StopIteration" in str(found.message):
+        status = "stopped early"
+    elif found.nit >= options["maxiter"]:
+        status = "all iterations were used"
+    else:
+        status = "converged" if found.success else f"ended by scipy: {found.message}"
+    return Outcome(found.x, int(found.nit), status)
 
 
 def second_derivative(function: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """H v, the central difference of two gradients."""
 
     def product(x: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        length = float(np.linalg.norm(direction))
-        step = 1e-4 * (1.0 + float(np.abs(x).max())) / max(length, 1e-300) * direction
-        return (function(x + step)[1] - function(x - step)[1]) * (length / (2.0 * float(np.linalg.norm(step))))
+        step = 1e-4 * (1.0 + float(np.abs(x).max())) / max(float(np.linalg.norm(direction)), 1e-300)
+        return (function(x + step * direction)[1] - function(x - step * direction)[1]) / (2.0 * step)
 
     return product
-
-
-def nelder_mead(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
-    if len(start) > MOST_FOR_NELDER_MEAD:
-        raise ValueError(
-            f"optimizer='nelder_mead' is for at most {MOST_FOR_NELDER_MEAD} numbers, and here are {len(start)}: use "
-            "'lbfgs'."
-        )
-    return _nelder_mead(function, start, settings, watch)
 
 
 def gradient_descent(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
@@ -124,12 +135,9 @@ def stochastic(adaptive: bool) -> Callable[..., Outcome]:
     return optimiser
 
 
-_nelder_mead = by_scipy(
-    "Nelder-Mead", maxiter=lambda s, x: s.max_iter * len(x), fatol=lambda s, x: s.tol, adaptive=lambda s, x: True
-)
 OPTIMISERS: dict[str, Callable[..., Outcome]] = {
-    "lbfgs": by_scipy("L-BFGS-B", maxiter=lambda s, x: s.max_iter, ftol=lambda s, x: s.tol, gtol=lambda s, x: 1e-7),
-    "trust_region": by_scipy("trust-krylov", maxiter=lambda s, x: s.max_iter, gtol=lambda s, x: 1e-7),
+    "lbfgs": lbfgs,
+    "trust_region": trust_region,
     "gradient_descent": gradient_descent,
     "sgd": stochastic(adaptive=False),
     "adam": stochastic(adaptive=True),
