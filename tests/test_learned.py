@@ -274,6 +274,21 @@ def test_penalties_by_folds():
     assert wave.score(X, np.sin(X[:, 0])) > 0.999
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_the_units_of_targets_do_not_matter(size):
+    """All of T but the penalty on frequencies is in units of y squared."""
+    model = LearnedFourierRegressor(6, frequency_alpha=1e-3, max_iter=8, random_state=0).fit(X, Y)
+    scaled = clone(model).set_params(frequency_alpha=1e-3 * size**2).fit(X, size * Y)
+    np.testing.assert_allclose(scaled.predict(X), size * model.predict(X), rtol=1e-6)
+    assert scaled.objective_ == pytest.approx(size**2 * model.objective_)
+    errors = np.mean((Y - model.predict(X)) ** 2)
+    penalty = 1e-3 * (np.sum(model.coef_**2) + np.sum(model.frequencies_**2))
+    assert model.objective_ == pytest.approx(errors + penalty)
+    for chosen in ("auto", [1e-4 * size**2, 1e-2 * size**2]):
+        by_folds = clone(scaled).set_params(frequency_alpha=chosen).fit(X, size * Y)
+        assert 1e-9 < by_folds.frequency_alpha_ / size**2 < 1e2
+
+
 # ---- rows, weights, labels ----
 
 

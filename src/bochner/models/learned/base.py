@@ -88,24 +88,29 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         return self
 
     def _descend(self, X: Any, targets: np.ndarray, shares: np.ndarray) -> None:
-        """Choose penalties with the first draw, learn from every draw, and keep the best."""
-        objective, units = self._objective(X, targets, shares, self.seed_)
-        method = self._method()
-        self.alpha_, self.frequency_alpha_ = choose_penalties(
+        """Choose penalties with the first draw, learn from every draw, and keep the best.
+
+        Targets are measured in units of their size, so that tolerances mean the same for all; T is in its square.
+        """
+        size = 1.0 if self._classifies else float(np.sqrt(shares @ np.sum(targets**2, axis=1))) or 1.0
+        targets, method = targets / size, self._method()
+        objective, bandwidth = self._objective(X, targets, shares, self.seed_)
+        automatic = FREQUENCY_ALPHAS * bandwidth**2 * size**2
+        alpha, frequency_alpha = choose_penalties(
             objective, method,
             candidates("alpha", self.alpha, ALPHAS),
-            candidates("frequency_alpha", self.frequency_alpha, FREQUENCY_ALPHAS * units**2),
+            candidates("frequency_alpha", self.frequency_alpha, automatic) / size**2,
         )  # fmt: skip
         best: tuple[Learned, Objective] | None = None
         others = Stream(self.seed_, "restarts").integers(1, int(self.n_restarts), 2**31 - 1)[:, 0]
         for seed in [self.seed_, *others.tolist()]:
             tried, _ = self._objective(X, targets, shares, seed)
-            tried = replace(tried, alpha=self.alpha_, frequency_alpha=self.frequency_alpha_)
+            tried = replace(tried, alpha=alpha, frequency_alpha=frequency_alpha)
             found = self._learned(tried, method)
             if best is None or found.judged < best[0].judged:
                 best = found, tried
         assert best is not None
-        self._keep(*best, X)
+        self._keep(*best, size)
 
     def _learned(self, objective: Objective, method: Method) -> Learned:
         if not self.early_stopping:
@@ -116,13 +121,15 @@ class LearnedFourierModel(Spectral, BaseEstimator):
             return found
         return found._replace(output=solve_output(objective, found.parameters, found.output))  # from all rows
 
-    def _keep(self, found: Learned, objective: Objective, X: Any) -> None:
+    def _keep(self, found: Learned, objective: Objective, size: float) -> None:
         directions, parameters = objective.directions, found.parameters
-        self.basis_ = directions.basis(parameters).fit(X)
+        self.basis_ = directions.basis(parameters).fit(objective.X)
         self.frequencies_ = directions.frequencies(parameters)
         self.drawn_frequencies_ = directions.frequencies(directions.start)
-        self._coefficients, self._intercept = found.output.coefficients, found.output.intercept + self._offset
-        self.objective_ = objective(parameters, found.output)[0]
+        self._coefficients = size * found.output.coefficients
+        self._intercept = size * found.output.intercept + self._offset
+        self.alpha_, self.frequency_alpha_ = objective.alpha, size**2 * objective.frequency_alpha
+        self.objective_ = size**2 * objective(parameters, found.output)[0]
         self.n_iter_, self.status_ = found.iterations, found.status
 
     def _objective(self, X: Any, targets: np.ndarray, shares: np.ndarray, seed: int) -> tuple[Objective, float]:
