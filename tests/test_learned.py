@@ -289,6 +289,12 @@ def test_the_units_of_targets_do_not_matter(size):
         assert 1e-9 < by_folds.frequency_alpha_ / size**2 < 1e2
 
 
+def test_penalties_that_leave_nothing_do_not_end_the_search():
+    data = np.random.default_rng(3).standard_normal((80, 2))
+    model = LearnedFourierRegressor(6, alpha=[1e6, 1e5, 1e4, 1e3, 1e-6], max_iter=0, random_state=0)
+    assert model.fit(data, np.sin(data[:, 0])).alpha_ == 1e-6
+
+
 # ---- rows, weights, labels ----
 
 

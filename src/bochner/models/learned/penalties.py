@@ -20,6 +20,7 @@ from .search import Method, first_output, learn
 FOLDS = 5
 FEW_ROWS = 5000  # above, one fold stands for all
 ALPHAS = 10.0 ** np.arange(-6.0, 0.0)
+WORSE = 1.01  # times the best loss
 ROUGHLY = 1e-4  # the tolerance of descents that only compare penalties
 FREQUENCY_ALPHAS = 10.0 ** np.arange(-7.0, 0.0)  # times the square of the bandwidth, the unit of frequencies
 
@@ -39,7 +40,6 @@ def choose_penalties(
     objective: Objective, method: Method, alphas: np.ndarray, frequency_alphas: np.ndarray
 ) -> tuple[float, float]:
     """The penalties of the smallest mean loss on held-out rows."""
-
     rough = replace(method, settings=replace(method.settings, tol=max(ROUGHLY, method.settings.tol)))
 
     def as_drawn(train: Objective, held: Objective) -> float:
@@ -58,7 +58,8 @@ def best(
 ) -> float:
     """The penalty under which objectives of the other folds are best for a fold, from the largest down.
 
-    Weak penalties take the longest, so two worse ones in a row end the search.
+    Weak penalties take the longest, so two in a row that are clearly worse end the search. (Strong ones that leave
+    nothing but the mean are all alike, and end nothing.)
     """
     if len(values) == 1:
         return float(values[0])
@@ -69,7 +70,7 @@ def best(
         fold = folds(len(tried.targets))
         parts = range(int(fold.max()) + 1 if len(fold) <= FEW_ROWS else 1)
         losses.append(float(np.mean([judge(tried.only(fold != part), tried.only(fold == part)) for part in parts])))
-        if int(np.argmin(losses)) <= len(losses) - 3:
+        if min(losses[-2:]) > WORSE * min(losses):
             break
     return float(values[int(np.argmin(losses))])
 
