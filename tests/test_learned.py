@@ -24,6 +24,7 @@ from bochner import (
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     RandomFourier,
+    kernels,
 )
 from bochner.models.learned import layer
 from bochner.models.learned.directions import Calibrated, Free
@@ -207,6 +208,21 @@ def test_without_steps_it_is_the_model_of_random_features():
     random = RandomFeatureRegressor(RandomFourier(40), alpha=60 * 1e-3, random_state=3).fit(X, Y)
     np.testing.assert_allclose(drawn.predict(X), random.predict(X), rtol=1e-7)
     assert drawn.status_ == "frequencies as drawn"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kernel": "laplacian"}, {"kernel": "matern", "nu": 2.5}, {"kernel": "cauchy"}, {"sampling": "orthogonal"},
+        {"sampling": "qmc"}, {"kernel": kernels.BallMatern(bandwidth=1.5, degree=3)}, {"bandwidth": 0.7},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_any_draw_is_a_start(given):
+    basis = RandomFourier(8, random_state=2, **given).fit(X)
+    model = LearnedFourierRegressor(8, random_state=2, max_iter=10, **given).fit(X, Y)
+    np.testing.assert_allclose(model.drawn_frequencies_, basis._draw(0, 4)[0])
+    assert model.objective_ < clone(model).set_params(max_iter=0).fit(X, Y).objective_
 
 
 def test_a_penalty_of_zero_is_solved():
