@@ -4,7 +4,16 @@ Random features turn a non-linear problem into a linear one that streams, adds, 
 """
 
 from . import blocks, kernels, losses, solvers, theory
-from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
+from .bases import (
+    Fastfood,
+    FixedFourier,
+    GatedLinear,
+    RandomBins,
+    RandomFourier,
+    RandomMaxout,
+    RandomRidge,
+    RandomStumps,
+)
 from .blocks import read
 from .config import config_context, get_config, set_config
 from .embedding import FeaturePCA
@@ -13,6 +22,8 @@ from .modelfile import load
 from .models import (
     KernelRidgeClassifier,
     KernelRidgeRegressor,
+    LearnedFourierClassifier,
+    LearnedFourierRegressor,
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     advise,
@@ -23,8 +34,9 @@ from .two_sample import mmd, mmd_test
 __version__ = "0.1.0"
 
 __all__ = [
-    "Fastfood", "FeaturePCA", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "MaxoutHash",
-    "MaxoutIndex", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier", "RandomMaxout",
-    "RandomRidge", "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels", "load", "losses",
-    "mmd", "mmd_test", "read", "set_config", "solvers", "theory", "tune",
+    "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor",
+    "LearnedFourierClassifier", "LearnedFourierRegressor", "MaxoutHash", "MaxoutIndex", "RandomBins",
+    "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge",
+    "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels", "load", "losses", "mmd", "mmd_test",
+    "read", "set_config", "solvers", "theory", "tune",
 ]  # fmt: skip

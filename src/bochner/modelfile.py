@@ -10,7 +10,14 @@ from . import storage
 from .blocks import MemoryBlocks
 from .hashing import MaxoutIndex
 from .hashing.saving import INDEX_PARTS
-from .models import KernelRidgeClassifier, KernelRidgeRegressor, RandomFeatureClassifier, RandomFeatureRegressor
+from .models import (
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    LearnedFourierClassifier,
+    LearnedFourierRegressor,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+)
 from .models.dual import DualPosterior
 from .models.primal import PrimalPosterior
 from .models.problem import Fit, Problem
@@ -27,11 +34,12 @@ def with_training(tree: Any) -> Any:
     return tree
 
 
-ESTIMATORS = (
-    RandomFeatureClassifier, RandomFeatureRegressor, KernelRidgeClassifier, KernelRidgeRegressor, MaxoutIndex,
+SAVED = (
+    RandomFeatureClassifier, RandomFeatureRegressor, LearnedFourierClassifier, LearnedFourierRegressor, MaxoutIndex,
 )  # fmt: skip
+ESTIMATORS = (*SAVED, KernelRidgeClassifier, KernelRidgeRegressor)
 INNER = (Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks)
-MODELS = {cls.__name__: cls for cls in (RandomFeatureClassifier, RandomFeatureRegressor, MaxoutIndex)}
+MODELS = {cls.__name__: cls for cls in SAVED}
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {1: with_training}  # version -> how its tree becomes the next one's
 OLDEST = 1
 

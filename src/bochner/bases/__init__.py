@@ -3,6 +3,7 @@
 from .base import Basis, Bounds
 from .bins import RandomBins
 from .fastfood import Fastfood
+from .fixed import FixedFourier
 from .fourier import RandomFourier
 from .gated import GatedLinear
 from .maxout import RandomMaxout
@@ -20,6 +21,6 @@ REGISTRY: dict[str, type[Basis]] = {
 }
 
 __all__ = [
-    "REGISTRY", "Basis", "Bounds", "Fastfood", "GatedLinear", "RandomBins", "RandomFourier", "RandomMaxout",
-    "RandomRidge", "RandomStumps",
+    "REGISTRY", "Basis", "Bounds", "Fastfood", "FixedFourier", "GatedLinear", "RandomBins", "RandomFourier",
+    "RandomMaxout", "RandomRidge", "RandomStumps",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ class Fastfood(FrequencyBasis):
     bandwidth : the scale s of the kernel, or "median".
     degree : the number t of ball points whose sum is a frequency of "ball_matern". Its kernel depends on the padded
         dimension, the next power of two of the number of columns of X.
+    calibration : factors of the drawn lengths, one a frequency, as a model learned them; None is none.
     precision, random_state : as in RandomFourier.
 
     Examples
@@ -46,6 +47,7 @@ class Fastfood(FrequencyBasis):
         kernel: Any = "gaussian",
         bandwidth: float | str = "median",
         degree: int = 40,
+        calibration: Any = None,
         precision: str | None = None,
         random_state: Any = None,
     ) -> None:
@@ -53,6 +55,7 @@ class Fastfood(FrequencyBasis):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.degree = degree
+        self.calibration = calibration
         self.precision = precision
         self.random_state = random_state
 
@@ -62,6 +65,7 @@ class Fastfood(FrequencyBasis):
         self.kernel_ = self.kernel_.in_dimension(padded_size(self.n_features_in_))
         if not isinstance(self.kernel_, Radial):
             raise ValueError(f"kernel={self.kernel!r} is not radial, so Fastfood cannot draw it; use RandomFourier.")
+        self._factors(0, 1)
         if self._is_integer:
             largest_code = max(-self.quantizer_.low, self.quantizer_.high)
             self.shift_ = integer_shift(largest_code, self.n_features_in_, padded_size(self.n_features_in_))
@@ -84,13 +88,27 @@ class Fastfood(FrequencyBasis):
         expansion = draw_expansions(self.seed_, start, stop, size, self._is_integer)
         assert isinstance(self.kernel_, Radial)
         radii = self.kernel_.radii(self.seed_, start * size, stop * size, size).reshape(-1, size)
-        calibration = radii * expansion.inverse_length() / self.bandwidth_
+        calibration = radii * expansion.inverse_length() / self.bandwidth_ * self._factors(start, stop)
         kept = -(-(self._columns(stop) - self._columns(start)) // 2)
         odd = self._columns(stop) % 2  # the last column stands alone, a phased cosine
         words = self._phase_words(start * size + kept - odd, start * size + kept)
         if self._is_integer:
             calibration = turns_to_words(calibration * (2.0**self.shift_ * self.quantizer_.step / TURN))
         return (*expansion, calibration, words, np.array(kept))
+
+    def _factors(self, start: int, stop: int) -> Any:
+        """The given factors of the lengths in expansions start..stop-1, one expansion a row."""
+        if self.calibration is None:
+            return 1.0
+        factors, size = np.asarray(self.calibration, dtype=np.float64), padded_size(self.n_features_in_)
+        if factors.ndim != 1 or len(factors) < -(-self._m // 2) or not np.isfinite(factors).all():
+            raise ValueError(
+                f"calibration must hold a finite number for each of {-(-self._m // 2)} frequencies; its shape is "
+                f"{factors.shape}."
+            )
+        whole = np.ones(self._units()[0] * size)
+        whole[: min(len(factors), len(whole))] = factors[: len(whole)]
+        return whole.reshape(-1, size)[start:stop]
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         *expansion, calibration, words, kept = weights

@@ -3,10 +3,11 @@
 from .advise import Advice, advise
 from .classifier import RandomFeatureClassifier
 from .exact import KernelRidgeClassifier, KernelRidgeRegressor
+from .learned import LearnedFourierClassifier, LearnedFourierRegressor
 from .regressor import RandomFeatureRegressor
 from .tune import Trial, Tuned, tune
 
 __all__ = [
-    "Advice", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomFeatureClassifier", "RandomFeatureRegressor",
-    "Trial", "Tuned", "advise", "tune",
+    "Advice", "KernelRidgeClassifier", "KernelRidgeRegressor", "LearnedFourierClassifier", "LearnedFourierRegressor",
+    "RandomFeatureClassifier", "RandomFeatureRegressor", "Trial", "Tuned", "advise", "tune",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import storage
-from ..bases import REGISTRY, Basis
+from ..bases import REGISTRY, Basis, FixedFourier
 from ..bases.quantize import Quantizer
 from ..blocks import Recipe, SparseRecipe
 from ..kernels import Kernel
@@ -34,8 +34,8 @@ def kinds_of(base: type) -> list[type]:
 
 # What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
 PARTS: tuple[type, ...] = (
-    *REGISTRY.values(), *kinds_of(Kernel), *kinds_of(Loss), Quantizer, Recipe, SparseRecipe, Moments, Solution,
-    SGD, Adam, DoublyStochastic, Training,
+    *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *kinds_of(Loss), Quantizer, Recipe, SparseRecipe, Moments,
+    Solution, SGD, Adam, DoublyStochastic, Training,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training")
 

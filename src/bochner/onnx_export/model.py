@@ -11,7 +11,17 @@ from onnx import ModelProto, ValueInfoProto, helper
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..bases import Basis, Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
+from ..bases import (
+    Basis,
+    Fastfood,
+    FixedFourier,
+    GatedLinear,
+    RandomBins,
+    RandomFourier,
+    RandomMaxout,
+    RandomRidge,
+    RandomStumps,
+)
 from .cells import bins, stumps
 from .graph import Graph, require_room
 from .integers import codes
@@ -21,6 +31,7 @@ from .waves import fastfood, fourier
 
 EXPORTERS: dict[type[Basis], Callable[[Graph, Any, str, Any], str]] = {
     RandomFourier: fourier,
+    FixedFourier: fourier,
     Fastfood: fastfood,
     RandomMaxout: maxout,
     GatedLinear: gated,

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..bases import Fastfood, RandomFourier
-from ..bases.frequencies import TABLE_BITS, TURN, FrequencyBasis
+from ..bases import Basis, Fastfood, FixedFourier, RandomFourier
+from ..bases.frequencies import TABLE_BITS, TURN
 from ..bases.hadamard import Expansion
 from . import integers
 from .graph import Graph
 from .hadamard import expand
 
 
-def fourier(graph: Graph, basis: RandomFourier, rows: str, dtype: Any) -> str:
+def fourier(graph: Graph, basis: RandomFourier | FixedFourier, rows: str, dtype: Any) -> str:
     *directions, words = basis._weights(0, basis._units()[0], dtype)
     if not basis._is_integer:
         return _waves(graph, basis, graph.project(rows, directions[0]), words, dtype)
@@ -45,14 +45,14 @@ def _layout(columns: int, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return frequencies, np.concatenate([np.tile([0, 3 << 30], pairs), words]).astype(np.int64)
 
 
-def _waves(graph: Graph, basis: FrequencyBasis, projections: str, words: np.ndarray, dtype: Any) -> str:
+def _waves(graph: Graph, basis: Basis, projections: str, words: np.ndarray, dtype: Any) -> str:
     frequencies, angles = _layout(basis._m, words)
     quarter_on = (angles + (1 << 30)) % 2**32 * (TURN * 2.0**-32)
     turned = graph("Add", graph.columns(projections, frequencies), quarter_on)
     return graph.scaled(graph("Sin", turned), np.sqrt(2.0 / basis._m), basis._m, dtype)
 
 
-def _integer_waves(graph: Graph, basis: FrequencyBasis, phases: str, words: np.ndarray) -> str:
+def _integer_waves(graph: Graph, basis: Basis, phases: str, words: np.ndarray) -> str:
     frequencies, angles = _layout(basis._m, words)
     table = ops.cosine_table(TABLE_BITS[str(basis.precision)], basis._limit)
     return integers.cosines(graph, graph("Add", graph.columns(phases, frequencies), angles), table)

@@ -1,0 +1,245 @@
+"""What the learned regressor and classifier share: drawn frequencies, penalties, restarts, and a basis to keep."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from contextlib import nullcontext
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ... import storage
+from ...arrays import to_numpy
+from ...bases import Basis, Fastfood, RandomFourier
+from ...bases.settle import draw_seed
+from ...blocks import Blocks
+from ...streams import Stream
+from ...validation import require_choice, require_finite, require_integer, require_numbers, require_positive
+from ..checks import check_weights, row_slices
+from ..saving import KIND, PARTS, VERSION
+from ..strategy import Limited
+from .directions import Calibrated, Directions, Free
+from .losses import Loss
+from .objective import Objective
+from .optimisers import LEARNING_RATES, OPTIMISERS, Settings
+from .penalties import ALPHAS, FREQUENCY_ALPHAS, candidates, choose_penalties, folds
+from .projection import solve_output
+from .saving import from_state, to_state
+from .search import Learned, Method, learn
+from .spectrum import Spectral, Stage
+
+
+class LearnedFourierModel(Spectral, BaseEstimator):
+    """One hidden layer of waves whose frequencies are learned. Subclasses say how targets are coded and scores read."""
+
+    n_components: int
+    kernel: Any
+    bandwidth: Any
+    nu: float
+    sampling: str
+    structure: str
+    alpha: Any
+    frequency_alpha: Any
+    optimizer: str
+    variable_projection: bool
+    max_iter: int
+    tol: float
+    learning_rate: float | None
+    batch_size: int
+    n_restarts: int
+    early_stopping: bool
+    fit_intercept: bool
+    n_jobs: int | None
+    verbose: int
+    random_state: Any
+    _classifies: bool
+    _offset: Any = 0.0
+
+    @abstractmethod
+    def _loss(self) -> Loss:
+        """The loss, once targets are known."""
+
+    # ---- fitting ----
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn frequencies and coefficients from rows X (dense or CSR) and targets y."""
+        self._check_parameters()
+        X, y = self._validate(X, y)
+        weight = check_weights(sample_weight, X.shape[0])
+        if self._classifies:
+            check_classification_targets(y)
+        summary = self._summarize(y, weight)
+        self._learn(summary)
+        targets = self._code(y).astype(np.float64)
+        weight = check_weights(self._weigh(y, weight, summary), X.shape[0])
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        there = weight > 0
+        if not there.all():
+            X, targets, weight = X[there], targets[there], weight[there]
+        self.seed_ = draw_seed(self.random_state)
+        with Limited(self.n_jobs, self.verbose) if self.n_jobs or self.verbose else nullcontext():
+            self._descend(X, targets, weight / weight.sum())
+        return self
+
+    def _descend(self, X: Any, targets: np.ndarray, shares: np.ndarray) -> None:
+        """Choose penalties with the first draw, learn from every draw, and keep the best.
+
+        Targets are measured in units of their size, so that tolerances mean the same for all; T is in its square.
+        """
+        size = 1.0 if self._classifies else float(np.sqrt(shares @ np.sum(targets**2, axis=1))) or 1.0
+        targets, method = targets / size, self._method()
+        objective, bandwidth = self._objective(X, targets, shares, self.seed_)
+        automatic = FREQUENCY_ALPHAS * bandwidth**2 * size**2
+        alpha, frequency_alpha = choose_penalties(
+            objective, method,
+            candidates("alpha", self.alpha, ALPHAS),
+            candidates("frequency_alpha", self.frequency_alpha, automatic) / size**2,
+        )  # fmt: skip
+        best: tuple[Learned, Objective] | None = None
+        others = Stream(self.seed_, "restarts").integers(1, int(self.n_restarts), 2**31 - 1)[:, 0]
+        for seed in [self.seed_, *others.tolist()]:
+            tried, _ = self._objective(X, targets, shares, seed)
+            tried = replace(tried, alpha=alpha, frequency_alpha=frequency_alpha)
+            found = self._learned(tried, method)
+            if best is None or found.judged < best[0].judged:
+                best = found, tried
+        assert best is not None
+        self._keep(*best, size)
+
+    def _learned(self, objective: Objective, method: Method) -> Learned:
+        if not self.early_stopping:
+            return learn(objective, method)
+        held = folds(len(objective.targets)) == 0
+        found = learn(objective.only(~held), method, objective.only(held))
+        if objective.loss.curvature is None:
+            return found
+        return found._replace(output=solve_output(objective, found.parameters, found.output))  # from all rows
+
+    def _keep(self, found: Learned, objective: Objective, size: float) -> None:
+        directions, parameters = objective.directions, found.parameters
+        self.basis_ = directions.basis(parameters).fit(objective.X)
+        self.frequencies_ = directions.frequencies(parameters)
+        self.drawn_frequencies_ = directions.frequencies(directions.start)
+        self._coefficients = size * found.output.coefficients
+        self._intercept = size * found.output.intercept + self._offset
+        self.alpha_, self.frequency_alpha_ = objective.alpha, size**2 * objective.frequency_alpha
+        self.objective_ = size**2 * objective(parameters, found.output)[0]
+        self.n_iter_, self.status_ = found.iterations, found.status
+
+    def _objective(self, X: Any, targets: np.ndarray, shares: np.ndarray, seed: int) -> tuple[Objective, float]:
+        """The objective for frequencies of a seed, penalties still to be set, and the bandwidth."""
+        given = {"kernel": self.kernel, "bandwidth": self.bandwidth, "random_state": seed}
+        drawn: Any
+        if self.structure == "fastfood":
+            drawn = Fastfood(self.n_components, **given).fit(X)
+        else:
+            drawn = RandomFourier(self.n_components, nu=self.nu, sampling=self.sampling, **given).fit(X)
+        directions: Directions = (Calibrated if self.structure == "fastfood" else Free)(drawn)
+        columns = int(self.n_components)
+        made = Objective(X, targets, shares, directions, self._loss(), 0.0, 0.0, bool(self.fit_intercept), columns)
+        return made, drawn.bandwidth_
+
+    def _method(self) -> Method:
+        rate = LEARNING_RATES.get(self.optimizer, 1.0) if self.learning_rate is None else float(self.learning_rate)
+        settings = Settings(int(self.max_iter), float(self.tol), rate, int(self.batch_size), 0, self.seed_)
+        return Method(self.optimizer, settings, bool(self.variable_projection))
+
+    # ---- what was found ----
+
+    @property
+    def coef_(self) -> np.ndarray:
+        return self._shaped(self._coefficients.T)
+
+    @property
+    def intercept_(self) -> Any:
+        return self._shaped(self._intercept)
+
+    def _shaped(self, values: np.ndarray) -> Any:
+        return values
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "basis_")
+        X = self._validate(X)
+        out = np.empty((X.shape[0], self._coefficients.shape[1]))
+        for rows in row_slices(X.shape[0], 2 * len(self._coefficients)):
+            out[rows] = self.basis_.features(X[rows]) @ self._coefficients + self._intercept
+        return out
+
+    def to_basis(self) -> Basis:
+        """The learned frequencies as a basis of its own, fitted: for any model, any precision, and for files.
+
+        Refitted on it, coefficients are solved anew: RandomFeatureClassifier(model.to_basis()).
+        """
+        check_is_fitted(self, "basis_")
+        return deepcopy(self.basis_)
+
+    def _stages(self) -> list[Stage]:
+        check_is_fitted(self, "basis_")
+        return [Stage("frequencies", self.frequencies_, self.drawn_frequencies_)]
+
+    def explain_fit(self) -> str:
+        """In words: what was learned, how, and how it ended."""
+        check_is_fitted(self, "basis_")
+        moved = np.linalg.norm(self.frequencies_ - self.drawn_frequencies_) / np.linalg.norm(self.drawn_frequencies_)
+        ways = {"alpha": self.alpha, "frequency_alpha": self.frequency_alpha}
+        chosen = {name: "given" if np.ndim(way) == 0 and way != "auto" else "by folds" for name, way in ways.items()}
+        return "\n".join([
+            f"{type(self).__name__}: {self.n_features_in_} columns -> {self.basis_.n_components:,} features of "
+            f"{len(self.frequencies_):,} learned frequencies (seed {self.seed_})",
+            f"penalties: alpha = {self.alpha_:.4g} ({chosen['alpha']}), "
+            f"frequency_alpha = {self.frequency_alpha_:.4g} ({chosen['frequency_alpha']})",
+            f"optimizer: {self.optimizer}, {self.n_iter_} iterations: {self.status_}",
+            f"objective: {self.objective_:.6g}; frequencies moved by {moved:.0%} of their length",
+        ])  # fmt: skip
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, whole or not at all; `bochner.load` reads it."""
+        check_is_fitted(self, "basis_")
+        storage.save(path, KIND, VERSION, {"model": type(self).__name__, "state": to_state(self)}, PARTS)
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Any:
+        return from_state(cls, state)
+
+    # ---- checks ----
+
+    def _check_parameters(self) -> None:
+        require_integer("n_components", self.n_components)
+        require_choice("structure", self.structure, ["dense", "fastfood"])
+        if self.structure == "fastfood" and self.sampling != "iid":
+            raise ValueError(
+                f"structure='fastfood' has its own directions: leave sampling at 'iid', not {self.sampling!r}."
+            )
+        require_choice("optimizer", self.optimizer, OPTIMISERS)
+        require_integer("max_iter", self.max_iter, 0)
+        require_integer("batch_size", self.batch_size)
+        require_integer("n_restarts", self.n_restarts)
+        require_positive("tol", self.tol)
+        if self.learning_rate is not None:
+            require_positive("learning_rate", self.learning_rate)
+        candidates("alpha", self.alpha, ALPHAS)
+        candidates("frequency_alpha", self.frequency_alpha, FREQUENCY_ALPHAS)
+
+    def _validate(self, X: Any, *y: Any) -> Any:
+        X = to_numpy(X)
+        if isinstance(X, Blocks):
+            raise ValueError("learned frequencies need all rows at hand: give arrays or a frame, not blocks.")
+        require_numbers(X)
+        checks = {"multi_output": True, "y_numeric": not self._classifies} if y else {}
+        targets = [to_numpy(part) for part in y]
+        checked = validate_data(
+            self, X, *targets, reset=bool(y), accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, **checks
+        )
+        require_finite(checked[0] if y else checked)
+        return checked
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,91 @@
+"""What is learned of the frequencies: all their coordinates, or of structured ones their lengths alone.
+
+Parameters are plain numbers near 1, whatever the units of X: frequencies are measured in units of 1/bandwidth, and
+lengths in units of those that were drawn.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...bases import Basis, Fastfood, FixedFourier, RandomFourier
+from ...bases.hadamard import Expansion
+from .layer import frequency_gradient
+
+
+class Directions(ABC):
+    """From parameters to projections <w, x>, and back."""
+
+    start: np.ndarray  # the parameters of the drawn frequencies
+    phases: np.ndarray  # of the last frequencies, whose cosines stand alone
+    sizes: Any  # |Omega|^2 = sum of sizes * parameters^2
+
+    @abstractmethod
+    def project(self, X: Any, parameters: np.ndarray) -> np.ndarray:
+        """<w, x> for rows X (n, d): (n, p)."""
+
+    @abstractmethod
+    def gradient(self, X: Any, gradient: np.ndarray) -> np.ndarray:
+        """The gradient with respect to parameters, from that with respect to projections."""
+
+    @abstractmethod
+    def frequencies(self, parameters: np.ndarray) -> np.ndarray:
+        """The frequencies themselves, (p, d)."""
+
+    @abstractmethod
+    def basis(self, parameters: np.ndarray) -> Basis:
+        """A basis of these frequencies, not yet fitted."""
+
+
+class Free(Directions):
+    """Every coordinate of every frequency."""
+
+    def __init__(self, drawn: RandomFourier) -> None:
+        frequencies, words = drawn._draw(0, drawn._units()[0])
+        self.unit, self.columns = 1.0 / drawn.bandwidth_, int(drawn.n_features_in_)
+        self.start, self.sizes = frequencies.ravel() / self.unit, self.unit**2
+        self.phases, _ = drawn._phases(words, np.float64)
+
+    def project(self, X: Any, parameters: np.ndarray) -> np.ndarray:
+        return np.asarray(X @ self.frequencies(parameters).T)
+
+    def gradient(self, X: Any, gradient: np.ndarray) -> np.ndarray:
+        return self.unit * frequency_gradient(gradient, X).ravel()
+
+    def frequencies(self, parameters: np.ndarray) -> np.ndarray:
+        return self.unit * parameters.reshape(-1, self.columns)
+
+    def basis(self, parameters: np.ndarray) -> FixedFourier:
+        return FixedFourier(self.frequencies(parameters), phases=self.phases if len(self.phases) else None)
+
+
+class Calibrated(Directions):
+    """Fastfood with a learned calibration: <w_j, x> = c_j <v_j, x>, the v_j as drawn, in O(p log d)."""
+
+    def __init__(self, drawn: Fastfood) -> None:
+        *expansion, self.calibration, words, kept = drawn._draw(0, drawn._units()[0])
+        self.expansion, self.columns, self.drawn = Expansion(*expansion), int(drawn.n_features_in_), drawn
+        self.phases, _ = drawn._phases(words, np.float64)
+        self.start = np.ones(int(kept))
+        self.sizes = np.sum(self.frequencies(self.start) ** 2, axis=1)
+
+    def _structured(self, X: Any) -> np.ndarray:
+        X = X.toarray() if hasattr(X, "toarray") else X
+        return ops.fastfood(X, *self.expansion, self.calibration)[:, : len(self.start)]
+
+    def project(self, X: Any, parameters: np.ndarray) -> np.ndarray:
+        return self._structured(X) * parameters
+
+    def gradient(self, X: Any, gradient: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->j", self._structured(X), gradient)
+
+    def frequencies(self, parameters: np.ndarray) -> np.ndarray:
+        return (self._structured(np.eye(self.columns)) * parameters).T
+
+    def basis(self, parameters: np.ndarray) -> Fastfood:
+        columns, seed = int(self.drawn.n_components), self.drawn.seed_
+        return Fastfood(columns, kernel=self.drawn.kernel_, calibration=parameters, random_state=seed)
