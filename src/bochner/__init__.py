@@ -9,6 +9,8 @@ from .blocks import read
 from .config import config_context, get_config, set_config
 from .modelfile import load
 from .models import (
+    DistributionClassifier,
+    DistributionRegressor,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     RandomFeatureClassifier,
@@ -20,7 +22,8 @@ from .models import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "Fastfood", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomBins", "RandomFeatureClassifier",
-    "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps", "advise",
-    "blocks", "config_context", "get_config", "kernels", "load", "read", "set_config", "theory", "tune",
+    "DistributionClassifier", "DistributionRegressor", "Fastfood", "GatedLinear", "KernelRidgeClassifier",
+    "KernelRidgeRegressor", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier",
+    "RandomMaxout", "RandomRidge", "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels",
+    "load", "read", "set_config", "theory", "tune",
 ]  # fmt: skip

@@ -2,11 +2,12 @@
 
 from .advise import Advice, advise
 from .classifier import RandomFeatureClassifier
+from .distribution import DistributionClassifier, DistributionRegressor
 from .exact import KernelRidgeClassifier, KernelRidgeRegressor
 from .regressor import RandomFeatureRegressor
 from .tune import Trial, Tuned, tune
 
 __all__ = [
-    "Advice", "KernelRidgeClassifier", "KernelRidgeRegressor", "RandomFeatureClassifier", "RandomFeatureRegressor",
-    "Trial", "Tuned", "advise", "tune",
+    "Advice", "DistributionClassifier", "DistributionRegressor", "KernelRidgeClassifier", "KernelRidgeRegressor",
+    "RandomFeatureClassifier", "RandomFeatureRegressor", "Trial", "Tuned", "advise", "tune",
 ]  # fmt: skip
