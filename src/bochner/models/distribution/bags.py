@@ -86,7 +86,7 @@ class SequenceBags(Bags):
 
     def take(self, numbers: np.ndarray) -> SequenceBags:
         """Some of the bags."""
-        return SequenceBags([self.matrices[k] for k in numbers])
+        return SequenceBags([self.matrices[int(k)] for k in numbers])
 
     def pieces(self, rows: int) -> Iterator[Piece]:
         ends = np.cumsum(self.sizes)
@@ -95,7 +95,7 @@ class SequenceBags(Bags):
             numbers = np.arange(np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left") + 1)
             begins = ends[numbers] - self.sizes[numbers]
             spans = zip(numbers, np.maximum(start - begins, 0), stop - begins, strict=True)
-            parts = [np.asarray(to_numpy(self.matrices[k]))[first:last] for k, first, last in spans]
+            parts = [np.asarray(to_numpy(self.matrices[int(k)]))[first:last] for k, first, last in spans]
             yield Piece(np.concatenate(parts), np.repeat(numbers, [len(part) for part in parts]))
 
     def called(self, bag: int) -> str:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...bases import Basis, RandomFourier
 from ...bases.settle import draw_seed
 from ...blocks import Blocks, TableBlocks, rows_per_block
-from ...streams import Stream, sample_rows
+from ...streams import Stream
 from ...validation import require_choice, require_integer, require_positive
 from ..base import RandomFeatureModel
 from ..checks import check_weights
@@ -23,11 +23,8 @@ from .embedding import embed
 from .given import GivenFourier, LinearBasis
 from .gradients import Net, Task
 from .learned import learn
-from .scatter import Directions, Scatter
 from .survey import Survey, survey
 from .tables import BlockBags, TableBags, columns_of, open_bags, targets_of
-
-REFERENCE = 200  # training bags that are kept to tell how far their own sizes made the noise
 
 
 class DistributionModel(BaseEstimator):
@@ -48,7 +45,7 @@ class DistributionModel(BaseEstimator):
     n_jobs: int | None
     verbose: int
     random_state: Any
-    _noise_of_sizes: np.ndarray | None
+    n_bags_: int
 
     @abstractmethod
     def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
@@ -70,70 +67,51 @@ class DistributionModel(BaseEstimator):
         target : the column of a frame that holds the target of a row's bag, in place of y.
         """
         with self._settings():
-            bags, sample, y = self._begin(X, y, bag, target)
-            weight = self._weights(sample_weight, bags.sizes)
+            bags, sample, y, weight = self._begin(X, y, sample_weight, bag, target)
             means = self._embed_training(bags, sample, weight)
             self.second_ = self._second(self._second_basis(), self.alpha).fit(means, y, weight)
             if self.learned:
                 self._learn_frequencies(bags, sample, y, weight)
         return self
 
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        bag: Any = None,
-        target: str | None = None,
-        **more: Any,
-    ) -> Any:
-        """Add bags. The first call settles both bases; those after it only add to the sums of the second stage.
-
-        A bag belongs to one call. The first call to a classifier names all `classes`, unless its bags have them all.
-        """
+    def _add(self, X: Any, y: Any, sample_weight: Any, bag: Any, target: str | None, **more: Any) -> Any:
+        """partial_fit: the first call settles both bases, those after it only add to the sums of the second stage."""
         if self.learned:
             raise ValueError("learned frequencies need all bags at once: use fit.")
         with self._settings():
             if hasattr(self, "second_"):
                 bags, means = self._embed(X, bag, target)
-                y, weight = targets_of(bags, y), self._weights(sample_weight, bags.sizes)
-                self.second_.partial_fit(means, y, sample_weight=weight, **more)
-                self.n_bags_, self._noise_of_sizes = self.n_bags_ + bags.n_bags, None
-                return self
-            bags, sample, y = self._begin(X, y, bag, target)
-            weight = self._weights(sample_weight, bags.sizes)
-            means = self._embed_training(bags, sample, weight)
-            second = self._second(self._second_basis(), self.alpha)
+                y, weight, second = targets_of(bags, y), self._weights(sample_weight, bags.sizes), self.second_
+                self.n_bags_ += bags.n_bags
+            else:
+                bags, sample, y, weight = self._begin(X, y, sample_weight, bag, target)
+                means = self._embed_training(bags, sample, weight)
+                second = self._second(self._second_basis(), self.alpha)
             self.second_ = second.partial_fit(means, y, sample_weight=weight, **more)
         return self
 
-    def _begin(self, X: Any, y: Any, bag: Any, target: str | None) -> tuple[Bags, Survey, np.ndarray]:
+    def _begin(
+        self, X: Any, y: Any, sample_weight: Any, bag: Any, target: str | None
+    ) -> tuple[Bags, Survey, np.ndarray, np.ndarray | None]:
         """Look at all points, and settle the first basis."""
         self._check_parameters()
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         bags = open_bags(X, bag, target)
-        sample = survey(bags)
+        weight = self._weights(sample_weight, bags.sizes)
+        sample = survey(bags, None if weight is None else weight > 0)
         y = targets_of(bags, y)
         self.n_features_in_, self.bag_ = bags.n_columns, bag if isinstance(bag, str) else None
         if isinstance(bags, BlockBags) and bags.blocks.recipe is not None:
             self.recipe_ = bags.blocks.recipe
         if isinstance(bags, TableBags) and bags.names is not None:
             self.feature_names_in_ = np.array(bags.names, dtype=object)
-        self.basis_ = self._first_basis().fit_sample(sample.few, sample.largest)
+        self.basis_ = self._first_basis().fit_sample(sample.points, sample.largest)
         self.n_bags_, self.bag_sizes_ = bags.n_bags, (int(bags.sizes.min()), int(bags.sizes.max()))
-        return bags, sample, y
+        return bags, sample, y, weight
 
     def _embed_training(self, bags: Bags, sample: Survey, weight: np.ndarray | None) -> np.ndarray:
-        """Mean embeddings; and of some bags what tells, at prediction, how far means of so few points stray."""
-        self._directions = Directions(self.basis_, sample.points)
-        few = sample_rows(bags.n_bags, REFERENCE, seed=1)
-        self._reference = Scatter(self._directions, bags.sizes, few)
-        means = embed(self.basis_, bags, self._reference)
-        self._reference_means, self._noise_of_sizes = np.array(means[few]), None
-        self._reference_weight = np.ones(len(few)) if weight is None else weight[few]
-        return means
+        return embed(self.basis_, bags)
 
     def _learn_frequencies(self, bags: Bags, sample: Survey, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Learn the frequencies of both stages, then solve for the coefficients with the same penalty."""
@@ -143,12 +121,12 @@ class DistributionModel(BaseEstimator):
         weighed = second._weigh(y, weight, second._summarize(y, weight))
         task = Task(
             bags, second._code(y).astype(np.float64), np.ones(len(y)) if weighed is None else weighed, second.alpha_,
-            float(self.frequency_alpha), rows,
+            float(self.frequency_alpha), bool(self.fit_intercept), rows,
         )  # fmt: skip
         settings = {"batch_size": self.batch_size, "learning_rate": self.learning_rate, "seed": self.basis_.seed_}
         found = learn(net, task, self.optimizer, self.max_iter, **settings)
         self.loss_, self.status_ = found.loss, found.status
-        self.basis_ = GivenFourier(found.net.points, random_state=0).fit_sample(sample.few, sample.largest)
+        self.basis_ = GivenFourier(found.net.points, random_state=0).fit_sample(sample.points, sample.largest)
         means = self._embed_training(bags, sample, weight)
         given = GivenFourier(found.net.embeddings, random_state=0)
         self.second_ = self._second(given, task.alpha).fit(means, y, weight)

@@ -9,6 +9,7 @@ budget are kept in a temporary file.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,22 +18,26 @@ import scipy.sparse
 from ...bases import Basis
 from ...blocks import rows_per_block
 from ...config import memory_budget
+from ..checks import row_slices
 from .bags import Bags
-from .scatter import Scatter
+
+Watch = Callable[[Any, np.ndarray], None]
 
 
-def embed(basis: Basis, bags: Bags, scatter: Scatter | None = None) -> np.ndarray:
-    """The mean embeddings (bags, m): one pass, of which only sums per bag are kept; `scatter` watches it."""
+def embed(basis: Basis, bags: Bags, watch: Watch | None = None) -> np.ndarray:
+    """The mean embeddings (bags, m): one pass, of which only sums per bag are kept.
+
+    `watch` is shown the features of each piece and the bags of its points, for other sums.
+    """
     columns = int(basis.n_components)
     means = room(bags.n_bags, columns)
     for points, owner in bags.walk(rows_per_block(4 * columns + bags.n_columns), "embedding"):
         features = basis.features(points)
-        if scatter is not None:
-            scatter.add(features, owner)
+        if watch is not None:
+            watch(features, owner)
         bag, totals = sums_per_bag(features, owner)
         means[bag] += totals
-    for start in range(0, len(means), rows := rows_per_block(columns)):
-        part = slice(start, start + rows)
+    for part in row_slices(len(means), columns):
         means[part] *= (float(basis.scale_) / bags.sizes[part])[:, None]
     return means
 

@@ -12,9 +12,11 @@ from ...bases import Basis
 from ..base import RandomFeatureModel
 from ..classifier import RandomFeatureClassifier
 from ..regressor import MultiOutputRegressor, RandomFeatureRegressor
+from .bags import Bags
 from .base import DistributionModel
 from .embedding import embed
-from .scatter import Scatter
+from .scatter import Reference
+from .survey import Survey
 
 
 class DistributionRegressor(MultiOutputRegressor, DistributionModel):
@@ -91,6 +93,8 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         self.verbose = verbose
         self.random_state = random_state
 
+    _noise_of_sizes: np.ndarray | None
+
     def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
         return RandomFeatureRegressor(basis, alpha=alpha, solver=self.solver, fit_intercept=self.fit_intercept)
 
@@ -101,23 +105,29 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         a bag may stray. The noise is what training errors leave when the last part, for the sizes of the training bags,
         is taken off.
         """
-        if not return_std:
-            return self.second_.predict(self._embed(X, bag)[1])
         bags = self._open(X, bag)
-        scatter = Scatter(self._directions, bags.sizes)
-        means = embed(self.basis_, bags, scatter)
+        if not return_std:
+            return self.second_.predict(embed(self.basis_, bags))
+        scatter = self._reference.new_bags(bags.sizes)
+        means = embed(self.basis_, bags, scatter.add)
         mean, deviation = self.second_.predict(means, return_std=True)
-        added = scatter.variances(self.second_._scores, means, self._reference.mean_covariance())
-        added = added - self._noise_taken_off()
+        if self._noise_of_sizes is None:
+            self._noise_of_sizes = self._reference.noise_of_sizes(self.second_._scores)
+        added = scatter.squared_errors(self.second_._scores, means, self._reference.covariance)
+        added -= np.minimum(self._noise_of_sizes, self.second_._refresh().noise)
         return mean, np.sqrt(deviation**2 + added.reshape(mean.shape))
 
-    def _noise_taken_off(self) -> np.ndarray:
-        """The part of the noise that comes from the sizes of the training bags; made when first asked for."""
-        if self._noise_of_sizes is None:
-            watched = self._reference
-            variance = watched.variances(self.second_._scores, self._reference_means, watched.mean_covariance())
-            self._noise_of_sizes = np.average(variance, axis=0, weights=self._reference_weight)
-        return np.minimum(self._noise_of_sizes, self.second_._refresh().noise)
+    def _embed_training(self, bags: Bags, sample: Survey, weight: np.ndarray | None) -> np.ndarray:
+        self._reference, self._noise_of_sizes = Reference(self.basis_, bags, sample, weight), None
+        return self._reference.watch(self.basis_, bags)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
+    ) -> DistributionRegressor:
+        """Add bags, each of which belongs to one call; both bases are settled by the first."""
+        self._add(X, y, sample_weight, bag, target)
+        self._noise_of_sizes = None
+        return self
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
@@ -195,11 +205,27 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
 
     def decision_function(self, X: Any, *, bag: Any = None) -> np.ndarray:
         """Scores: (bags,) for two classes, positive for the second; else (bags, classes)."""
-        return self.second_.decision_function(self._embed(X, bag)[1])
+        means = self.embed(X, bag=bag)
+        return self.second_.decision_function(means)
 
     def predict(self, X: Any, *, bag: Any = None) -> np.ndarray:
         """Labels, one per bag in the order in which bags are met."""
-        return self.second_.predict(self._embed(X, bag)[1])
+        means = self.embed(X, bag=bag)
+        return self.second_.predict(means)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        bag: Any = None,
+        target: str | None = None,
+    ) -> DistributionClassifier:
+        """Add bags, each of which belongs to one call; the first names all `classes`, unless its bags have them all."""
+        self._add(X, y, sample_weight, bag, target, classes=classes)
+        return self
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None

@@ -39,13 +39,14 @@ class Net(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Bags with coded targets (bags, outputs) and weights, penalties, and how many points are worked on at a time."""
+    """Bags with coded targets (bags, outputs) and weights; penalties; how many points are worked on at a time."""
 
     bags: Bags
     y: np.ndarray
     weight: np.ndarray
     alpha: float
     frequency_alpha: float
+    intercept: bool
     rows: int
 
     def pieces(self) -> Iterator[Piece]:
@@ -91,6 +92,6 @@ def loss_and_gradient(net: Net, task: Task) -> tuple[float, Net]:
         to_points,
         back_embeddings.T @ means + 2.0 * task.frequency_alpha * net.embeddings,
         top.T @ back + 2.0 * task.alpha * net.coefficients,
-        back.sum(axis=0),
+        back.sum(axis=0) * task.intercept,
     )
     return loss, gradient

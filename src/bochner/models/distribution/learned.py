@@ -70,5 +70,7 @@ def part_of(task: Task, numbers: np.ndarray) -> Task:
     """The task of some bags, with their share of the penalties."""
     assert isinstance(task.bags, SequenceBags)
     share = len(numbers) / len(task.y)
-    penalties = share * task.alpha, share * task.frequency_alpha
-    return Task(task.bags.take(numbers), task.y[numbers], task.weight[numbers], *penalties, task.rows)
+    return task._replace(
+        bags=task.bags.take(numbers), y=task.y[numbers], weight=task.weight[numbers], alpha=share * task.alpha,
+        frequency_alpha=share * task.frequency_alpha,
+    )  # fmt: skip

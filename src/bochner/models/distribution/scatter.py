@@ -1,13 +1,15 @@
 """How much a prediction moves because a bag has few points.
 
 The mean embedding of n points strays from that of their distribution with covariance S/n, S the covariance of phi(x)
-within the bag. It is watched in a few directions, the principal ones of the features of all points: with coordinates
-a(x) along them, and slopes c of a prediction, the prediction has the variance
+within the bag. It is watched in k principal directions of the features of all points. Let C be the covariance of the
+coordinates along them within a bag, R its root, and h_j the rows of a Hadamard matrix, signs with sum_j h_j h_j' = J I.
+Then the displacements +-e_j = +-R h_j/sqrt(n), j = 1..J, have the covariance C/n exactly, and the squared error of a
+prediction g(mu) for want of points is
 
-    c' C c / n,     C the covariance of a(x) within the bag,     c_k = (g(mu + s d_k) - g(mu - s d_k))/(2 s).
+    mean over +- and j of (g(mu +- e_j) - g(mu))^2:
 
-The steps s are as long as the mean strays, so what is not linear in that range counts; the second stage needs only to be
-evaluated. The covariance of a small bag is mixed with the mean one of training bags.
+exact where g is linear, and at the distances that matter where it is not. The second stage is only evaluated, so it may
+be any. The covariance of a small bag is mixed with the mean one of training bags.
 """
 
 from __future__ import annotations
@@ -16,13 +18,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg import hadamard
 
 from ...bases import Basis
-from ...blocks import rows_per_block
+from ...streams import sample_rows
+from ..checks import row_slices
+from .bags import Bags
+from .embedding import embed
+from .survey import Survey
 
 DIRECTIONS = 32  # at most
 SHARE = 0.995  # of the variance that the directions hold, if they are not too many
 PRIOR = 10.0  # points that the mean covariance counts for
+REFERENCE = 200  # training bags that are kept
+
+Predict = Callable[[np.ndarray], np.ndarray]  # from embeddings (bags, m) to predictions (bags, outputs)
 
 
 class Directions:
@@ -50,7 +60,7 @@ class Scatter:
         self.directions = directions
         self.watched = np.arange(len(sizes)) if watched is None else watched
         self.sizes = sizes[self.watched].astype(np.float64)
-        self.place = np.full(len(sizes), -1)
+        self.place = np.full(len(sizes), -1)  # of a bag among those that are watched
         self.place[self.watched] = np.arange(len(self.watched))
         k = len(directions.vectors)
         self.sums, self.products = np.zeros((len(self.watched), k)), np.zeros((len(self.watched), k, k))
@@ -75,27 +85,47 @@ class Scatter:
         """That within bags, over all that are watched; zero if all have a single point."""
         return self.within().sum(axis=0) / max(float(np.sum(self.sizes - 1.0)), 1.0)
 
-    def variances(
-        self, predict: Callable[[np.ndarray], np.ndarray], means: np.ndarray, prior: np.ndarray
-    ) -> np.ndarray:
-        """The variance (bags, outputs) of `predict`, a function of embeddings, over samples of the sizes of the bags."""
-        weight = (self.sizes - 1.0 + PRIOR)[:, None, None]
-        covariance = (self.within() + PRIOR * prior) / weight / self.sizes[:, None, None]
-        variance = []
-        for start in range(0, len(means), rows := rows_per_block(4 * means.shape[1])):
-            part = slice(start, start + rows)
-            slopes = self._slopes(predict, means[part], covariance[part])
-            variance.append(np.einsum("bok,bkl,bol->bo", slopes, covariance[part], slopes))
-        return np.concatenate(variance)
+    def squared_errors(self, predict: Predict, means: np.ndarray, prior: np.ndarray) -> np.ndarray:
+        """The squared errors (bags, outputs) that samples of the sizes of these bags lead to."""
+        weight = (self.sizes - 1.0 + PRIOR) * self.sizes
+        covariance = (self.within() + PRIOR * prior) / weight[:, None, None]
+        values, axes = np.linalg.eigh(covariance)
+        roots = (axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ axes.transpose(0, 2, 1)
+        parts = row_slices(len(means), 4 * means.shape[1])
+        return np.concatenate([self._squared_errors(predict, means[part], roots[part]) for part in parts])
 
-    def _slopes(
-        self, predict: Callable[[np.ndarray], np.ndarray], means: np.ndarray, covariance: np.ndarray
-    ) -> np.ndarray:
-        slopes = []
-        for k, vector in enumerate(self.directions.vectors):
-            step = np.sqrt(np.maximum(covariance[:, k, k], 1e-12))[:, None]
-            slopes.append((predict(means + step * vector) - predict(means - step * vector)) / (2.0 * step))
-        return np.stack(slopes, axis=2)
+    def _squared_errors(self, predict: Predict, means: np.ndarray, roots: np.ndarray) -> np.ndarray:
+        k = roots.shape[1]
+        signs = hadamard(1 << (k - 1).bit_length())[:, :k]
+        here = predict(means)
+        squares = []
+        for sign in (*signs, *-signs):
+            moved = (roots @ sign) @ self.directions.vectors
+            squares.append((predict(means + moved) - here) ** 2)
+        return np.mean(squares, axis=0)
+
+
+class Reference:
+    """Some training bags: how features scatter within them, and how much of the noise comes from their sizes."""
+
+    def __init__(self, basis: Basis, bags: Bags, sample: Survey, weight: np.ndarray | None) -> None:
+        few = sample_rows(bags.n_bags, REFERENCE, seed=1)
+        self.scatter = Scatter(Directions(basis, sample.points), bags.sizes, few)
+        self.few, self.weight = few, np.ones(len(few)) if weight is None else weight[few]
+
+    def watch(self, basis: Basis, bags: Bags) -> np.ndarray:
+        """The embeddings of all bags, those of the reference remembered."""
+        means = embed(basis, bags, self.scatter.add)
+        self.means, self.covariance = np.array(means[self.few]), self.scatter.mean_covariance()
+        return means
+
+    def new_bags(self, sizes: np.ndarray) -> Scatter:
+        return Scatter(self.scatter.directions, sizes)
+
+    def noise_of_sizes(self, predict: Predict) -> np.ndarray:
+        """The mean squared error (outputs,) that the sizes of training bags lead to."""
+        errors = self.scatter.squared_errors(predict, self.means, self.covariance)
+        return np.average(errors, axis=0, weights=self.weight)
 
 
 def dense(features: Any) -> np.ndarray:
