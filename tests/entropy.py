@@ -21,13 +21,21 @@ def rotated_gaussians(bags, points, seed):
 
 
 def embedding_products(X, Z, bandwidth):
-    """<mu_i, mu_j> = mean of exp(-|x - z|^2/(2 s^2)) over points x of bag i and z of bag j; every pair of points."""
-    out = np.empty((len(X), len(Z)))
-    flat = Z.reshape(-1, Z.shape[2])
-    for i, points in enumerate(X):
-        squares = (points**2).sum(1)[:, None] + (flat**2).sum(1) - 2 * points @ flat.T
-        means = np.exp(squares * (-0.5 / bandwidth**2)).mean(axis=0)
-        out[i] = means.reshape(len(Z), -1).mean(axis=1)
+    """<mu_i, mu_j> = mean of exp(-|x - z|^2/(2 s^2)) over points x of bag i and z of bag j; every pair of points.
+
+    The exponent <x, z> - |x|^2/2 - |z|^2/2 (in units of s) is one product of vectors with two more coordinates.
+    """
+    left, right = ((bags / bandwidth).astype(np.float32) for bags in (X, Z))
+    left, right = (
+        np.concatenate([a, 0 * a[..., :1] + 1, -0.5 * (a**2).sum(-1, keepdims=True)], -1) for a in (left, right)
+    )
+    right = right[..., [*range(X.shape[2]), -1, -2]]
+    out, some = np.empty((len(X), len(Z))), max(1, 4096 // Z.shape[1])
+    for i, points in enumerate(left):
+        for j in range(0, len(Z), some):
+            kernel = points @ right[j : j + some].reshape(-1, right.shape[2]).T
+            np.exp(kernel, out=kernel)
+            out[i, j : j + some] = kernel.mean(axis=0, dtype=np.float64).reshape(-1, Z.shape[1]).mean(axis=1)
     return out
 
 

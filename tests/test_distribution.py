@@ -12,16 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_checks
 
 import bochner
 from bochner import DistributionClassifier, DistributionRegressor, GatedLinear, RandomBins, RandomFourier, RandomMaxout
 from bochner.blocks import MemoryBlocks
+from bochner.models.distribution import scatter
 from bochner.models.distribution.bags import SequenceBags
 from bochner.models.distribution.embedding import embed
 from bochner.models.distribution.gradients import Net, Task, loss_and_gradient
 from bochner.models.distribution.learned import learn
 from bochner.models.distribution.survey import survey
-from entropy import ExactEmbeddingRidge, rmse, rotated_gaussians
+from entropy import ExactEmbeddingRidge, embedding_products, rmse, rotated_gaussians
 
 SMALL = {"basis": RandomFourier(60), "second_basis": RandomFourier(80), "random_state": 0}
 
@@ -200,6 +202,22 @@ def test_inputs_stay_as_they_are():
 
 # ---- scikit-learn's manners ----
 
+# scikit-learn's own battery gives tables, which are not bags; these are the checks that need no data.
+API = [
+    estimator_checks.check_estimator_cloneable, estimator_checks.check_estimator_repr,
+    estimator_checks.check_estimator_tags_renamed, estimator_checks.check_valid_tag_types,
+    estimator_checks.check_mixin_order, estimator_checks.check_no_attributes_set_in_init,
+    estimator_checks.check_parameters_default_constructible, estimator_checks.check_get_params_invariance,
+    estimator_checks.check_set_params, estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+    estimator_checks.check_estimators_unfitted,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [DistributionRegressor, DistributionClassifier])
+@pytest.mark.parametrize("check", API, ids=lambda check: check.__name__)
+def test_checks_of_estimators_that_need_no_table(kind, check):
+    check(kind.__name__, kind())
+
 
 @pytest.mark.parametrize("kind", [DistributionRegressor, DistributionClassifier])
 def test_clone_pickle_and_repeated_fits(kind):
@@ -318,6 +336,27 @@ def test_deviations_grow_as_bags_shrink_and_cover_honestly(second):
     print("coverage at", sizes, coverage)
     assert (coverage > 0.91).all()
     assert (coverage < 0.995).all()
+
+
+def test_deviation_is_exact_where_the_second_stage_is_linear(monkeypatch):
+    """c' C c/n with C the covariance within the bag, mixed with ten points of the mean one; in all directions."""
+    monkeypatch.setattr(scatter, "SHARE", 1.0)
+    bags, y = unequal_bags(150)
+    model = DistributionRegressor(RandomFourier(12), "linear", alpha=0.1, random_state=0).fit(bags, y)
+    features = [model.basis_.features(bag) @ model.second_.coef_ for bag in bags]
+    sizes = np.array([len(bag) for bag in bags])
+    within = np.array([np.sum((part - part.mean()) ** 2) for part in features])
+    expected = (within + 10 * within.sum() / (sizes - 1).sum()) / (sizes + 9) / sizes
+    reference = model._reference
+    found = reference.scatter.squared_errors(model.second_._scores, reference.means, reference.covariance)
+    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-6)
+
+
+def test_bags_without_any_spread_are_no_trouble():
+    same = [np.ones((3, 2))] * 4
+    mean, std = DistributionRegressor(**SMALL).fit(same, [1.0, 2.0, 3.0, 4.0]).predict(same, return_std=True)
+    np.testing.assert_allclose(mean, 2.5)
+    assert np.isfinite(std).all()
 
 
 def test_a_single_point_has_a_deviation_too():
@@ -501,6 +540,13 @@ def test_code_of_the_page_runs(capsys):
 
 
 # ---- beside an exact kernel ridge on mean embeddings ----
+
+
+def test_products_of_the_exact_peer_are_means_of_the_kernel():
+    (X, _), (Z, _) = rotated_gaussians(5, 7, 0), rotated_gaussians(4, 9, 1)
+    kernel = bochner.kernels.Gaussian(1.3)(X.reshape(-1, 2), Z.reshape(-1, 2))
+    expected = kernel.reshape(5, 7, 4, 9).mean(axis=(1, 3))
+    np.testing.assert_allclose(embedding_products(X, Z, 1.3), expected, atol=1e-6)
 
 
 def test_as_good_as_exact_mean_embeddings_where_bags_are_few():

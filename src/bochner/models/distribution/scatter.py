@@ -24,7 +24,7 @@ from ...bases import Basis
 from ...streams import sample_rows
 from ..checks import row_slices
 from .bags import Bags
-from .embedding import embed
+from .embedding import embed, room
 from .survey import Survey
 
 DIRECTIONS = 32  # at most
@@ -39,14 +39,15 @@ class Directions:
     """Principal directions (k, m) of features, each as long as its standard deviation; from a sample of points."""
 
     def __init__(self, basis: Basis, points: np.ndarray) -> None:
-        features = dense(basis.features(points)) * float(basis.scale_)
+        self.scale = float(basis.scale_)
+        features = dense(basis.features(points)) * self.scale
         self.origin = features.mean(axis=0)
         _, lengths, rows = np.linalg.svd((features - self.origin) / np.sqrt(len(points)), full_matrices=False)
         share = np.cumsum(lengths**2) / max(float(np.sum(lengths**2)), np.finfo(float).tiny)
-        count = min(int(np.searchsorted(share, SHARE)) + 1, DIRECTIONS, np.count_nonzero(share < 1) + 1)
-        self.vectors = lengths[:count, None] * rows[:count]
-        self.scale = float(basis.scale_)
-        self.reading = (rows[:count] / np.maximum(lengths[:count, None], np.finfo(float).tiny)).T
+        count = min(int(np.searchsorted(share, SHARE)) + 1, DIRECTIONS, len(lengths))
+        lengths, rows = lengths[:count, None], rows[:count]
+        self.vectors = lengths * rows
+        self.reading = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-9 * lengths[0]).T
 
     def coordinates(self, features: Any) -> np.ndarray:
         """Coordinates (n, k) of which directions are the units."""
@@ -63,7 +64,7 @@ class Scatter:
         self.place = np.full(len(sizes), -1)  # of a bag among those that are watched
         self.place[self.watched] = np.arange(len(self.watched))
         k = len(directions.vectors)
-        self.sums, self.products = np.zeros((len(self.watched), k)), np.zeros((len(self.watched), k, k))
+        self.sums, self.products = np.zeros((len(self.sizes), k)), room(len(self.sizes), k * k).reshape(-1, k, k)
 
     def add(self, features: Any, owner: np.ndarray) -> None:
         chosen = np.flatnonzero(self.place[owner] >= 0)
@@ -77,32 +78,38 @@ class Scatter:
             self.sums[places[start]] += part.sum(axis=0)
             self.products[places[start]] += part.T @ part
 
-    def within(self) -> np.ndarray:
+    def within(self, part: slice) -> np.ndarray:
         """Sums of squares and products within each bag, about its own mean."""
-        return self.products - self.sums[:, :, None] * self.sums[:, None, :] / self.sizes[:, None, None]
+        sums, sizes = self.sums[part], self.sizes[part]
+        return self.products[part] - sums[:, :, None] * sums[:, None, :] / sizes[:, None, None]
 
     def mean_covariance(self) -> np.ndarray:
         """That within bags, over all that are watched; zero if all have a single point."""
-        return self.within().sum(axis=0) / max(float(np.sum(self.sizes - 1.0)), 1.0)
+        return self.within(slice(None)).sum(axis=0) / max(float(np.sum(self.sizes - 1.0)), 1.0)
 
     def squared_errors(self, predict: Predict, means: np.ndarray, prior: np.ndarray) -> np.ndarray:
         """The squared errors (bags, outputs) that samples of the sizes of these bags lead to."""
-        weight = (self.sizes - 1.0 + PRIOR) * self.sizes
-        covariance = (self.within() + PRIOR * prior) / weight[:, None, None]
-        values, axes = np.linalg.eigh(covariance)
-        roots = (axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ axes.transpose(0, 2, 1)
-        parts = row_slices(len(means), 4 * means.shape[1])
-        return np.concatenate([self._squared_errors(predict, means[part], roots[part]) for part in parts])
+        errors = []
+        for part in row_slices(len(means), 4 * (means.shape[1] + prior.size)):
+            weight = (self.sizes[part] - 1.0 + PRIOR) * self.sizes[part]
+            covariance = (self.within(part) + PRIOR * prior) / weight[:, None, None]
+            errors.append(self._mean_squares(predict, means[part], root(covariance)))
+        return np.concatenate(errors)
 
-    def _squared_errors(self, predict: Predict, means: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    def _mean_squares(self, predict: Predict, means: np.ndarray, roots: np.ndarray) -> np.ndarray:
         k = roots.shape[1]
         signs = hadamard(1 << (k - 1).bit_length())[:, :k]
         here = predict(means)
-        squares = []
+        total = np.zeros_like(here)
         for sign in (*signs, *-signs):
-            moved = (roots @ sign) @ self.directions.vectors
-            squares.append((predict(means + moved) - here) ** 2)
-        return np.mean(squares, axis=0)
+            total += (predict(means + (roots @ sign) @ self.directions.vectors) - here) ** 2
+        return total / (2 * len(signs))
+
+
+def root(matrices: np.ndarray) -> np.ndarray:
+    """The symmetric roots of positive semi-definite matrices (n, k, k)."""
+    values, axes = np.linalg.eigh(matrices)
+    return (axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ axes.transpose(0, 2, 1)
 
 
 class Reference:

@@ -48,10 +48,9 @@ class Numbers:
             different, first, place = np.unique(names, return_index=True, return_inverse=True)
         except TypeError:
             raise ValueError("names of bags must be all text or all numbers, none of them missing.") from None
-        numbers = np.empty(len(different), dtype=np.int64)
+        numbers, listed = np.empty(len(different), dtype=np.int64), different.tolist()
         for k in np.argsort(first):
-            numbers[k] = self.of.setdefault(different[k].item() if different.dtype != object else different[k],
-                                            len(self.of))  # fmt: skip
+            numbers[k] = self.of.setdefault(listed[k], len(self.of))
         return numbers[place.reshape(-1)]
 
     def name(self, number: int) -> Any:
@@ -135,8 +134,7 @@ class BlockBags(Bags):
     def _record(self, y: np.ndarray, owner: np.ndarray) -> None:
         """Keep the target of each bag; all its rows must have the same."""
         bags, first, place = np.unique(owner, return_index=True, return_inverse=True)
-        values = y[first].tolist()
-        for bag, value in zip(bags.tolist(), values, strict=True):
+        for bag, value in zip(bags.tolist(), y[first].tolist(), strict=True):
             if bag == len(self._targets):
                 self._targets.append(value)
         require_constant(y, np.array([self._targets[bag] for bag in bags])[place], owner, self.called)
@@ -156,8 +154,7 @@ def split_bag(X: Any, bag: str) -> tuple[Any, np.ndarray]:
     """Take the column of bags out of a frame."""
     if not hasattr(X, "columns") or bag not in list(X.columns):
         raise ValueError(f"X has no column {bag!r} to tell bags apart.")
-    rest, names = split_target(X, None, bag)
-    return rest, names
+    return split_target(X, None, bag)
 
 
 def columns_of(X: Any, names: Any) -> Any:
@@ -178,8 +175,8 @@ def targets_of(bags: Bags, y: Any) -> np.ndarray:
     if bags.y is not None:
         raise ValueError("y is given twice: as an array and as a column of the table.")
     y = np.asarray(to_numpy(y))
-    if isinstance(bags, TableBags) and len(y) == bags.n_points:
+    if isinstance(bags, TableBags) and y.shape[:1] == (bags.n_points,):
         return bags.per_bag(y)
-    if y.ndim == 0 or len(y) != bags.n_bags:
+    if y.shape[:1] != (bags.n_bags,):
         raise ValueError(f"there are {bags.n_bags} bags, and y has shape {y.shape}: it must have one target for each.")
     return y
