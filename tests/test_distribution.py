@@ -446,6 +446,7 @@ def test_learned_models_keep_the_manners_of_others():
     np.testing.assert_allclose(streamed.predict(bags), model.predict(bags), rtol=1e-4)
     with pytest.raises(ValueError, match="optimizer='adam' takes bags in any order"):
         DistributionRegressor(**few, optimizer="adam").fit(blocks, bag=owner)
+    assert DistributionRegressor(**few, fit_intercept=False, random_state=0).fit(bags, y).second_.intercept_ == 0.0
     labels = np.where(y > 1.2, "wide", "narrow")
     assert DistributionClassifier(**few, random_state=0).fit(bags, labels).score(bags, labels) > 0.8
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 from bochner import DistributionRegressor
@@ -22,10 +23,13 @@ from bochner.bench.timing import PeakMemory
 memory = PeakMemory()
 folder, first, second = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 X, y, Z = (np.load(f"{folder}/{name}.npy", mmap_mode="r") for name in "XyZ")
-model = bochner.DistributionRegressor(bochner.RandomFourier(first), bochner.RandomFourier(second), random_state=0)
-if X.ndim == 2:  # one bag is long, the others are the first rows of their own matrices
+bag, y = None, np.asarray(y)
+if X.ndim == 2:  # one bag is long, the others are short
     X = [X, *Z]
-mean, std = model.fit(X, np.asarray(y)).predict(Z, return_std=True)
+elif X.ndim == 0:  # a table with a column of bags
+    X, y, bag = bochner.read(f"{folder}/X.parquet", target="y", drop=["which"], standardize=False), None, "which"
+model = bochner.DistributionRegressor(bochner.RandomFourier(first), bochner.RandomFourier(second), random_state=0)
+mean, std = model.fit(X, y, bag=bag).predict(Z, return_std=True)
 print(json.dumps({"peak": memory.bytes, "mean": mean.tolist(), "std": std.tolist()}))
 """
 
@@ -60,6 +64,20 @@ def test_a_long_bag_takes_no_more_memory_than_a_short_one(tmp_path):
         peaks.append(measured(tmp_path, rng.standard_normal((rows, 2)), np.r_[0.0, y], Z, 50, 50)["peak"])
     print("peaks", peaks)
     assert peaks[1] < peaks[0] + 40e6
+
+
+def test_a_long_table_takes_no_more_memory_than_a_short_one(tmp_path):
+    rng = np.random.default_rng(0)
+    Z, _ = rotated_gaussians(50, 20, 0)
+    peaks = []
+    for rows in (10**5, 10**6):
+        owner = rng.integers(0, 100, rows)
+        points, spread = rng.standard_normal((rows, 2)), np.linspace(0.5, 2.0, 100)
+        columns = {"a": spread[owner] * points[:, 0], "b": points[:, 1], "which": owner, "y": spread[owner]}
+        pandas.DataFrame(columns).to_parquet(tmp_path / "X.parquet", row_group_size=50_000)
+        peaks.append(measured(tmp_path, np.array(0), np.array(0), Z, 50, 50)["peak"])
+    print("peaks", peaks)
+    assert peaks[1] < peaks[0] + 60e6
 
 
 @pytest.mark.slow
