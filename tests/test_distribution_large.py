@@ -83,7 +83,7 @@ def test_a_long_table_takes_no_more_memory_than_a_short_one(tmp_path):
 @pytest.mark.slow
 def test_ten_thousand_bags_of_a_thousand_points_in_bounded_memory_beat_the_exact_ridge(tmp_path):
     y = write_entropy_bags(tmp_path / "X.npy", 10_000, 100, seed=0)
-    Z, t = rotated_gaussians(100, 1000, seed=10**6)
+    Z, t = rotated_gaussians(300, 1000, seed=10**6)
     small = measured(tmp_path, None, y, Z, 500, 1000)
     y = write_entropy_bags(tmp_path / "X.npy", 10_000, 1000, seed=0)
     large = measured(tmp_path, None, y, Z, 500, 1000)
@@ -101,7 +101,7 @@ def test_ten_thousand_bags_of_a_thousand_points_in_bounded_memory_beat_the_exact
     assert ours < min(errors["exact, 500 x 100, on bags of 1,000"], errors["exact, 500 x 100, leave-one-out"])
     assert large["peak"] < 1.2e9
     assert large["peak"] < small["peak"] + 60e6
-    assert coverage > 0.88
+    assert coverage > 0.9
 
 
 @pytest.mark.slow

@@ -45,7 +45,6 @@ class DistributionModel(BaseEstimator):
     n_jobs: int | None
     verbose: int
     random_state: Any
-    n_bags_: int
 
     @abstractmethod
     def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
@@ -81,14 +80,21 @@ class DistributionModel(BaseEstimator):
         with self._settings():
             if hasattr(self, "second_"):
                 bags, means = self._embed(X, bag, target)
-                y, weight, second = targets_of(bags, y), self._weights(sample_weight, bags.sizes), self.second_
-                self.n_bags_ += bags.n_bags
-            else:
-                bags, sample, y, weight = self._begin(X, y, sample_weight, bag, target)
-                means = self._embed_training(bags, sample, weight)
-                second = self._second(self._second_basis(), self.alpha)
+                y, weight = targets_of(bags, y), self._weights(sample_weight, bags.sizes)
+                self.second_.partial_fit(means, y, sample_weight=weight, **more)
+                self._count(bags)
+                return self
+            bags, sample, y, weight = self._begin(X, y, sample_weight, bag, target)
+            means = self._embed_training(bags, sample, weight)
+            second = self._second(self._second_basis(), self.alpha)
             self.second_ = second.partial_fit(means, y, sample_weight=weight, **more)
         return self
+
+    def _count(self, bags: Bags) -> None:
+        """Note how many bags there are and how large, those of earlier calls included."""
+        smallest, largest = getattr(self, "bag_sizes_", (np.inf, 0))
+        self.n_bags_ = getattr(self, "n_bags_", 0) + bags.n_bags
+        self.bag_sizes_ = int(min(smallest, bags.sizes.min())), int(max(largest, bags.sizes.max()))
 
     def _begin(
         self, X: Any, y: Any, sample_weight: Any, bag: Any, target: str | None
@@ -107,7 +113,7 @@ class DistributionModel(BaseEstimator):
         if isinstance(bags, TableBags) and bags.names is not None:
             self.feature_names_in_ = np.array(bags.names, dtype=object)
         self.basis_ = self._first_basis().fit_sample(sample.points, sample.largest)
-        self.n_bags_, self.bag_sizes_ = bags.n_bags, (int(bags.sizes.min()), int(bags.sizes.max()))
+        self._count(bags)
         return bags, sample, y, weight
 
     def _embed_training(self, bags: Bags, sample: Survey, weight: np.ndarray | None) -> np.ndarray:
@@ -210,6 +216,7 @@ class DistributionModel(BaseEstimator):
                 raise ValueError(f"{name} must be one of bochner's bases; got {value!r}.")
             if self.learned and value is not None and not learns(value):
                 raise ValueError(f"learned=True needs a RandomFourier of pairs in floats as {name}; got {value!r}.")
+        self._second(RandomFourier(), self.alpha)._check_parameters()
         if self.half_size is not None:
             require_positive("half_size", self.half_size)
         require_choice("optimizer", self.optimizer, ["lbfgs", "adam"])
@@ -230,8 +237,9 @@ class DistributionModel(BaseEstimator):
 
 def learns(basis: Any) -> bool:
     """Whether the frequencies of a basis can be learned: cosines and sines in pairs, in floats."""
-    pairs = isinstance(basis, RandomFourier) and basis.pairs and basis.n_components % 2 == 0
-    return bool(pairs and basis.precision in (None, "float64"))
+    if not isinstance(basis, RandomFourier) or not basis.pairs:
+        return False
+    return require_integer("n_components", basis.n_components) % 2 == 0 and basis.precision in (None, "float64")
 
 
 def frequencies(basis: Basis) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +24,9 @@ class Learned(NamedTuple):
 
 
 def learn(net: Net, task: Task, optimizer: str, max_iter: int, **settings: Any) -> Learned:
-    return (
-        learn_quasi_newton(net, task, max_iter) if optimizer == "lbfgs" else learn_adam(net, task, max_iter, **settings)
-    )
+    if optimizer == "lbfgs":
+        return learn_quasi_newton(net, task, max_iter)
+    return learn_adam(net, task, max_iter, **settings)
 
 
 def learn_quasi_newton(net: Net, task: Task, max_iter: int) -> Learned:
@@ -47,23 +48,27 @@ def learn_adam(net: Net, task: Task, max_iter: int, *, batch_size: int, learning
     """
     if not isinstance(task.bags, SequenceBags):
         raise ValueError("optimizer='adam' takes bags in any order, which blocks do not allow: use optimizer='lbfgs'.")
-    count = len(task.y)
-    batches = -(-count // batch_size)
     flat = net.flat()
     sizes = np.concatenate([np.full(part.size, np.sqrt(np.mean(part**2)) or 1.0) for part in net])
     mean, square = np.zeros_like(flat), np.zeros_like(flat)
-    for step in range(max_iter * batches):
-        turn, batch = divmod(step, batches)
-        order = Stream(seed, "order of bags").permutation(turn, turn + 1, count)[0]
-        few = order[batch * batch_size : (batch + 1) * batch_size]
+    batches = list(few_bags(len(task.y), batch_size, max_iter, seed))
+    for step, few in enumerate(batches, start=1):
         gradient = loss_and_gradient(net.shaped(flat), part_of(task, few))[1].flat()
         mean += (1 - DECAY) * (gradient - mean)
         square += (1 - SQUARE_DECAY) * (gradient**2 - square)
-        unbiased = np.sqrt(square / (1 - SQUARE_DECAY ** (step + 1))) + 1e-12
-        rate = learning_rate * 0.5 * (1 + np.cos(np.pi * step / (max_iter * batches)))
-        flat -= rate * sizes * mean / (1 - DECAY ** (step + 1)) / unbiased
+        deviation = np.sqrt(square / (1 - SQUARE_DECAY**step)) + 1e-12
+        rate = learning_rate * 0.5 * (1 + np.cos(np.pi * step / len(batches)))
+        flat -= rate * sizes * mean / (1 - DECAY**step) / deviation
     found = net.shaped(flat)
     return Learned(found, loss_and_gradient(found, task)[0], f"Adam, {max_iter} times through all bags")
+
+
+def few_bags(count: int, size: int, turns: int, seed: int) -> Iterator[np.ndarray]:
+    """All bags `turns` times, each time in another order, `size` at a time."""
+    for turn in range(turns):
+        order = Stream(seed, "order of bags").permutation(turn, turn + 1, count)[0]
+        for start in range(0, count, size):
+            yield order[start : start + size]
 
 
 def part_of(task: Task, numbers: np.ndarray) -> Task:

@@ -42,13 +42,14 @@ def only(piece: Piece, wanted: np.ndarray) -> Piece:
 
 
 def priorities(piece: Piece) -> np.ndarray:
-    """A pseudo-random number for each point, made of its own digits and the number of its bag.
+    """A pseudo-random number for each point, made of its own digits, as many as float32 has, and the number of its bag.
 
     So the choice is the same whatever the order of the points within a bag.
     """
-    words = np.ascontiguousarray(piece.points, dtype=np.float64) + 0.0  # which makes -0.0 into 0.0
+    with np.errstate(over="ignore"):
+        words = np.ascontiguousarray(piece.points, dtype=np.float32) + np.float32(0)  # which makes -0.0 into 0.0
     mixed = mix(piece.owner.astype(np.uint64))
-    for column in words.view(np.uint64).T:
+    for column in words.view(np.uint32).T:
         mixed = mix(mixed ^ column)
     return mixed
 
