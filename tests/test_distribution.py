@@ -8,6 +8,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier, is_regressor
@@ -96,7 +97,8 @@ def test_list_array_and_tables_give_the_same_model(tmp_path):
     frame, names = as_frame(X, y), np.repeat(np.arange(60), 12)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    for bags in (list(X), tuple(X), mapped, [pandas.DataFrame(bag) for bag in X]):
+    sparse = [scipy.sparse.csr_matrix(bag) for bag in X]
+    for bags in (list(X), tuple(X), X.tolist(), mapped, [pandas.DataFrame(bag) for bag in X], sparse):
         np.testing.assert_array_equal(DistributionRegressor(**SMALL).fit(bags, y).predict(bags), expected)
     flat = X.reshape(-1, 2)
     np.testing.assert_array_equal(DistributionRegressor(**SMALL).fit(flat, y, bag=names).predict(X), expected)
@@ -110,7 +112,8 @@ def test_list_array_and_tables_give_the_same_model(tmp_path):
     blocks = MemoryBlocks(flat, y[names])
     model = DistributionRegressor(**SMALL).fit(blocks, bag=names)
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9)
-    np.testing.assert_allclose(model.predict(MemoryBlocks(flat), bag=names), expected, rtol=1e-9)
+    for rows in (flat, scipy.sparse.csr_matrix(flat)):
+        np.testing.assert_allclose(model.predict(MemoryBlocks(rows), bag=names), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -482,6 +485,7 @@ GOOD = [np.ones((3, 2)), np.zeros((2, 2)), np.ones((4, 2))]
         ([*GOOD[:2], np.empty((0, 2))], "^bag 2 is empty: every bag needs at least one point.$"),
         ([*GOOD[:2], np.ones((2, 3))], "^bag 2 has 3 columns, and bag 0 has 2.$"),
         ([np.ones((2, 0))] * 3, "bag 0 has no columns"),
+        ([[[1.0, 2.0], [3.0]]] * 3, "bag 0 has rows of different lengths"),
         ([*GOOD[:2], np.array([[0.0, np.nan]])], r"^bag 2 contains NaN \(in column 1\); drop such points first.$"),
         ([*GOOD[:2], np.array([[0.0, np.inf]])], "^bag 2 contains infinity"),
         ([np.array([["a", "b"]])] * 3, "bags must hold numbers"),

@@ -95,7 +95,7 @@ class SequenceBags(Bags):
             numbers = np.arange(np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left") + 1)
             begins = ends[numbers] - self.sizes[numbers]
             spans = zip(numbers, np.maximum(start - begins, 0), stop - begins, strict=True)
-            parts = [np.asarray(to_numpy(self.matrices[int(k)]))[first:last] for k, first, last in spans]
+            parts = [rows_of(self.matrices[int(k)], first, last) for k, first, last in spans]
             yield Piece(np.concatenate(parts), np.repeat(numbers, [len(part) for part in parts]))
 
     def called(self, bag: int) -> str:
@@ -104,7 +104,10 @@ class SequenceBags(Bags):
 
 def shape_of(matrix: Any, name: str) -> tuple[int, int]:
     """(points, columns) of a bag, which must be a matrix with at least one of each."""
-    shape = np.shape(matrix)
+    try:
+        shape = np.shape(matrix)
+    except ValueError:
+        raise ValueError(f"{name} has rows of different lengths.") from None
     if len(shape) != 2:
         what = "a number" if shape == () else f"an array of shape {shape}"
         raise ValueError(f"{name} is {what}, and must be a matrix with one row per point: {ADVICE}.")
@@ -113,6 +116,13 @@ def shape_of(matrix: Any, name: str) -> tuple[int, int]:
     if shape[1] == 0:
         raise ValueError(f"{name} has no columns.")
     return int(shape[0]), int(shape[1])
+
+
+def rows_of(matrix: Any, first: int, last: int) -> np.ndarray:
+    """Some rows of a bag, dense."""
+    if hasattr(matrix, "tocsr"):
+        return matrix.tocsr()[first:last].toarray()
+    return np.asarray(to_numpy(matrix))[first:last]
 
 
 def as_floats(points: np.ndarray) -> np.ndarray:

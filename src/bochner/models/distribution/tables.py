@@ -114,7 +114,7 @@ class BlockBags(Bags):
             owner = self.numbers(np.asarray(names))
             if block.y is not None:
                 self._record(np.asarray(block.y), owner)
-            yield Piece(block.X, owner)
+            yield Piece(block.X.toarray() if hasattr(block.X, "toarray") else block.X, owner)
         self.y = np.array(self._targets) if self._targets else None
 
     def _names(self, rows: int) -> Iterable[Any]:
