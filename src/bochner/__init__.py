@@ -20,6 +20,8 @@ from .embedding import FeaturePCA
 from .hashing import MaxoutHash, MaxoutIndex
 from .modelfile import load
 from .models import (
+    DistributionClassifier,
+    DistributionRegressor,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     LearnedFourierClassifier,
@@ -34,9 +36,9 @@ from .two_sample import mmd, mmd_test
 __version__ = "0.1.0"
 
 __all__ = [
-    "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor",
-    "LearnedFourierClassifier", "LearnedFourierRegressor", "MaxoutHash", "MaxoutIndex", "RandomBins",
-    "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge",
-    "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels", "load", "losses", "mmd", "mmd_test",
-    "read", "set_config", "solvers", "theory", "tune",
+    "DistributionClassifier", "DistributionRegressor", "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear",
+    "KernelRidgeClassifier", "KernelRidgeRegressor", "LearnedFourierClassifier", "LearnedFourierRegressor",
+    "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier",
+    "RandomMaxout", "RandomRidge", "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels",
+    "load", "losses", "mmd", "mmd_test", "read", "set_config", "solvers", "theory", "tune",
 ]  # fmt: skip

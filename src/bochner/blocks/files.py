@@ -41,6 +41,11 @@ class TableBlocks(Blocks):
 
         return regroup(encoded(), start, rows)
 
+    def column(self, name: str, rows: int) -> Iterator[np.ndarray]:
+        """The values of one more column of the table, `rows` at a time."""
+        chunks = self.table.with_target(name).chunks(0, rows)
+        return (block.y for block in regroup(((c.numbers, c.target, None) for c in chunks), 0, rows))
+
     def fingerprint(self) -> dict[str, Any]:
         table = self.table
         columns = {"target": repr(table.target), "weights": repr(table.weight)}

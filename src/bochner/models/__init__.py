@@ -2,12 +2,14 @@
 
 from .advise import Advice, advise
 from .classifier import RandomFeatureClassifier
+from .distribution import DistributionClassifier, DistributionRegressor
 from .exact import KernelRidgeClassifier, KernelRidgeRegressor
 from .learned import LearnedFourierClassifier, LearnedFourierRegressor
 from .regressor import RandomFeatureRegressor
 from .tune import Trial, Tuned, tune
 
 __all__ = [
-    "Advice", "KernelRidgeClassifier", "KernelRidgeRegressor", "LearnedFourierClassifier", "LearnedFourierRegressor",
+    "Advice", "DistributionClassifier", "DistributionRegressor", "KernelRidgeClassifier", "KernelRidgeRegressor",
+    "LearnedFourierClassifier", "LearnedFourierRegressor",
     "RandomFeatureClassifier", "RandomFeatureRegressor", "Trial", "Tuned", "advise", "tune",
 ]  # fmt: skip

@@ -52,6 +52,11 @@ class ArrowTable(Table):
             return [self.source.num_rows, self.source.nbytes]
         return [stamp(path) for path in self.source]
 
+    def column_name(self, name: str) -> str:
+        if name not in self.types:
+            raise ValueError(f"{self.where} has no column {name!r}; it has {', '.join(map(repr, self.types))}.")
+        return name
+
     def chunks_of(self, piece: int, start: int, rows: int) -> Iterator[Chunk]:
         fragment = self.pieces[piece]
         columns = [name for name in [*self.names, self.target, self.weight] if name is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,6 +55,17 @@ class Table(ABC):
                 yield chunk
             self.counts[piece] = seen
             start = 0
+
+    def with_target(self, name: str) -> Table:
+        """The same rows with another column as the target, and as little else as there is."""
+        other = copy(self)
+        other.names, other.weight, other.target = self.names[:1], None, self.column_name(name)
+        other.texts, other.counts = [text for text in self.texts if text in other.names], list(self.counts)
+        return other
+
+    @abstractmethod
+    def column_name(self, name: str) -> str:
+        """The name by which this table knows a column; one that it does not have is refused."""
 
     @property
     def n_rows(self) -> int:

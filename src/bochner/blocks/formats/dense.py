@@ -44,6 +44,19 @@ class DenseTable(Table):
     def sizes(self) -> list[Any]:
         return [stamp(file) for file in self.files]
 
+    def with_target(self, name: str) -> Table:
+        other = super().with_target(name)
+        assert isinstance(other, DenseTable)
+        other.targets = None
+        return other
+
+    def column_name(self, name: str) -> str:
+        width = self.arrays[0].shape[1]
+        number = str(column_number(name, width))
+        if int(number) not in range(width):
+            raise ValueError(f"{self.files[0]!r} has no column {name!r}; it has {width}.")
+        return number
+
     def chunks_of(self, piece: int, start: int, rows: int) -> Iterator[Chunk]:
         array, columns = self.arrays[piece], [int(name) for name in self.names]
         everything = columns == list(range(array.shape[1]))

@@ -1,0 +1,5 @@
+"""Models of distributions that are known by bags of points."""
+
+from .estimators import DistributionClassifier, DistributionRegressor
+
+__all__ = ["DistributionClassifier", "DistributionRegressor"]

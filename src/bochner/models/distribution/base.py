@@ -1,0 +1,247 @@
+"""What the two distribution models share: embed bags by one basis, then learn from the embeddings with another."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from ...bases import Basis, RandomFourier
+from ...bases.settle import draw_seed
+from ...blocks import Blocks, TableBlocks, rows_per_block
+from ...streams import Stream
+from ...validation import require_choice, require_integer, require_positive
+from ..base import RandomFeatureModel
+from ..checks import check_weights
+from ..strategy import Limited
+from .bags import Bags
+from .embedding import embed
+from .given import GivenFourier, LinearBasis
+from .gradients import Net, Task
+from .learned import learn
+from .survey import Survey, survey
+from .tables import BlockBags, TableBags, columns_of, open_bags, targets_of
+
+
+class DistributionModel(BaseEstimator):
+    """A basis for points, a mean over each bag, and a model on random features of the means."""
+
+    basis: Any
+    second_basis: Any
+    learned: bool
+    alpha: Any
+    half_size: float | None
+    solver: str
+    fit_intercept: bool
+    frequency_alpha: float
+    optimizer: str
+    max_iter: int
+    batch_size: int
+    learning_rate: float
+    n_jobs: int | None
+    verbose: int
+    random_state: Any
+
+    @abstractmethod
+    def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
+        """The model of the second stage, not fitted yet."""
+
+    # ---- fitting ----
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
+    ) -> Any:
+        """Fit to bags X and their targets y.
+
+        X : a list of matrices, one row per point; an array (bags, points, columns); an array or frame of all points;
+            or Blocks of them, such as those of bochner.read. Bags may differ in size.
+        y : one target per bag, in the order in which bags are met.
+        sample_weight : one weight per bag, or None.
+        bag : for a table, the column of a frame (or of the files of blocks) that says which bag a row belongs to, or an
+            array of one name per row.
+        target : the column of a frame that holds the target of a row's bag, in place of y.
+        """
+        with self._settings():
+            bags, sample, y, weight = self._begin(X, y, sample_weight, bag, target)
+            means = self._embed_training(bags, sample, weight)
+            self.second_ = self._second(self._second_basis(), self.alpha).fit(means, y, weight)
+            if self.learned:
+                self._learn_frequencies(bags, sample, y, weight)
+        return self
+
+    def _add(self, X: Any, y: Any, sample_weight: Any, bag: Any, target: str | None, **more: Any) -> Any:
+        """partial_fit: the first call settles both bases, those after it only add to the sums of the second stage."""
+        if self.learned:
+            raise ValueError("learned frequencies need all bags at once: use fit.")
+        with self._settings():
+            if hasattr(self, "second_"):
+                bags, means = self._embed(X, bag, target)
+                y, weight = targets_of(bags, y), self._weights(sample_weight, bags.sizes)
+                self.second_.partial_fit(means, y, sample_weight=weight, **more)
+                self._count(bags)
+                return self
+            bags, sample, y, weight = self._begin(X, y, sample_weight, bag, target)
+            means = self._embed_training(bags, sample, weight)
+            second = self._second(self._second_basis(), self.alpha)
+            self.second_ = second.partial_fit(means, y, sample_weight=weight, **more)
+        return self
+
+    def _count(self, bags: Bags) -> None:
+        """Note how many bags there are and how large, those of earlier calls included."""
+        smallest, largest = getattr(self, "bag_sizes_", (np.inf, 0))
+        self.n_bags_ = getattr(self, "n_bags_", 0) + bags.n_bags
+        self.bag_sizes_ = int(min(smallest, bags.sizes.min())), int(max(largest, bags.sizes.max()))
+
+    def _begin(
+        self, X: Any, y: Any, sample_weight: Any, bag: Any, target: str | None
+    ) -> tuple[Bags, Survey, np.ndarray, np.ndarray | None]:
+        """Look at all points, and settle the first basis."""
+        self._check_parameters()
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        bags = open_bags(X, bag, target)
+        weight = self._weights(sample_weight, bags.sizes)
+        sample = survey(bags, None if weight is None else weight > 0)
+        y = targets_of(bags, y)
+        self.n_features_in_, self.bag_ = bags.n_columns, bag if isinstance(bag, str) else None
+        if isinstance(bags, BlockBags) and bags.blocks.recipe is not None:
+            self.recipe_ = bags.blocks.recipe
+        if isinstance(bags, TableBags) and bags.names is not None:
+            self.feature_names_in_ = np.array(bags.names, dtype=object)
+        self.basis_ = self._first_basis().fit_sample(sample.points, sample.largest)
+        self._count(bags)
+        return bags, sample, y, weight
+
+    def _embed_training(self, bags: Bags, sample: Survey, weight: np.ndarray | None) -> np.ndarray:
+        return embed(self.basis_, bags)
+
+    def _learn_frequencies(self, bags: Bags, sample: Survey, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Learn the frequencies of both stages, then solve for the coefficients with the same penalty."""
+        second, rows = self.second_, rows_per_block(8 * int(self.basis_.n_components) + bags.n_columns)
+        fit = second._refresh()
+        net = Net(frequencies(self.basis_), frequencies(second.basis_), fit.solution.coefficients, fit.intercept)
+        weighed = second._weigh(y, weight, second._summarize(y, weight))
+        task = Task(
+            bags, second._code(y).astype(np.float64), np.ones(len(y)) if weighed is None else weighed, second.alpha_,
+            float(self.frequency_alpha), bool(self.fit_intercept), rows,
+        )  # fmt: skip
+        settings = {"batch_size": self.batch_size, "learning_rate": self.learning_rate, "seed": self.basis_.seed_}
+        found = learn(net, task, self.optimizer, self.max_iter, **settings)
+        self.loss_, self.status_ = found.loss, found.status
+        self.basis_ = GivenFourier(found.net.points, random_state=0).fit_sample(sample.points, sample.largest)
+        means = self._embed_training(bags, sample, weight)
+        given = GivenFourier(found.net.embeddings, random_state=0)
+        self.second_ = self._second(given, task.alpha).fit(means, y, weight)
+
+    def _first_basis(self) -> Basis:
+        basis = RandomFourier(100 if self.learned else 500) if self.basis is None else clone(self.basis)
+        self.seed_ = draw_seed(self.random_state)
+        return basis.set_params(random_state=self.seed_) if basis.random_state is None else basis
+
+    def _second_basis(self) -> Basis:
+        if isinstance(self.second_basis, str):
+            return LinearBasis(int(self.basis_.n_components), random_state=0)
+        basis = RandomFourier(100 if self.learned else 1000) if self.second_basis is None else clone(self.second_basis)
+        # A seed of its own: the same one would give both stages the same draws.
+        own = int(Stream(self.seed_, "second stage").bits(0, 1)[0, 0] >> 1)
+        return basis.set_params(random_state=own) if basis.random_state is None else basis
+
+    def _weights(self, sample_weight: Any, sizes: np.ndarray) -> np.ndarray | None:
+        weight = check_weights(sample_weight, len(sizes))
+        if self.half_size is None:
+            return weight
+        of_size = sizes / (sizes + float(self.half_size))
+        return of_size if weight is None else weight * of_size
+
+    # ---- bags to predict ----
+
+    def _open(self, X: Any, bag: Any, target: str | None = None) -> Bags:
+        check_is_fitted(self, "second_")
+        if bag is None and (hasattr(X, "columns") or isinstance(X, TableBlocks)):
+            bag = self.bag_
+        bags = open_bags(X, bag, target, self._encode)
+        if bags.n_columns != self.basis_.n_features_in_:
+            raise ValueError(
+                f"bags have {bags.n_columns} columns; the model was fitted to {self.basis_.n_features_in_}."
+            )
+        if isinstance(X, Blocks) and X.recipe != getattr(self, "recipe_", None):
+            raise ValueError(
+                "the blocks were not made as those of the fit (other columns, categories or means): "
+                "read them with bochner.read(..., recipe=model.recipe_)."
+            )
+        return bags
+
+    def _embed(self, X: Any, bag: Any, target: str | None = None) -> tuple[Bags, np.ndarray]:
+        bags = self._open(X, bag, target)
+        return bags, embed(self.basis_, bags)
+
+    def _encode(self, frame: Any) -> Any:
+        if hasattr(self, "recipe_"):
+            return self.recipe_.encode(frame)
+        return columns_of(frame, self.feature_names_in_) if hasattr(self, "feature_names_in_") else frame
+
+    def embed(self, X: Any, *, bag: Any = None) -> np.ndarray:
+        """The mean embeddings of bags, one row each: what the second stage sees."""
+        return np.asarray(self._embed(X, bag)[1])
+
+    def _scored(self, X: Any, y: Any, bag: Any, target: str | None) -> tuple[np.ndarray, np.ndarray]:
+        """Targets and predictions of bags."""
+        bags, means = self._embed(X, bag, target)
+        return targets_of(bags, y), self.second_.predict(means)
+
+    def explain_fit(self) -> str:
+        """In words: what was fitted, how, why so, and how exactly."""
+        check_is_fitted(self, "second_")
+        smallest, largest = self.bag_sizes_
+        basis, again = self.basis_, "" if not self.learned else f"; learned by {self.status_}"
+        return "\n".join([
+            f"{type(self).__name__}: {self.n_bags_:,} bags of {smallest:,} to {largest:,} points, "
+            f"{basis.n_features_in_} columns -> means of {int(basis.n_components):,} features of "
+            f"{type(basis).__name__}{again}; then",
+            self.second_.explain_fit(),
+        ])  # fmt: skip
+
+    # ---- checks ----
+
+    def _check_parameters(self) -> None:
+        for name in ("basis", "second_basis"):
+            value = getattr(self, name)
+            if name == "second_basis" and isinstance(value, str):
+                require_choice(name, value, ["linear"])
+            elif value is not None and not isinstance(value, Basis):
+                raise ValueError(f"{name} must be one of bochner's bases; got {value!r}.")
+            if self.learned and value is not None and not learns(value):
+                raise ValueError(f"learned=True needs a RandomFourier of pairs in floats as {name}; got {value!r}.")
+        self._second(RandomFourier(), self.alpha)._check_parameters()
+        if self.half_size is not None:
+            require_positive("half_size", self.half_size)
+        require_choice("optimizer", self.optimizer, ["lbfgs", "adam"])
+        require_integer("max_iter", self.max_iter)
+        require_integer("batch_size", self.batch_size)
+        require_positive("learning_rate", self.learning_rate)
+        if self.frequency_alpha != 0:
+            require_positive("frequency_alpha", self.frequency_alpha)
+
+    def _settings(self) -> AbstractContextManager[Any]:
+        return Limited(self.n_jobs, self.verbose)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True
+        return tags
+
+
+def learns(basis: Any) -> bool:
+    """Whether the frequencies of a basis can be learned: cosines and sines in pairs, in floats."""
+    if not isinstance(basis, RandomFourier) or not basis.pairs:
+        return False
+    return require_integer("n_components", basis.n_components) % 2 == 0 and basis.precision in (None, "float64")
+
+
+def frequencies(basis: Basis) -> np.ndarray:
+    """The drawn frequencies of a fitted RandomFourier, one per row."""
+    return np.asarray(basis._weights(0, int(basis.n_components) // 2, np.float64)[0])

@@ -1,0 +1,97 @@
+"""Two layers of waves with a mean over each bag between them, and the closed-form gradient of its squared loss.
+
+    phi(x) = (cos<v_1, x>, sin<v_1, x>, ...)/sqrt(m)        waves of points, frequencies v
+    mu_b = mean of phi(x) over the points of bag b           pooling
+    psi(mu) = waves of mu, frequencies w
+    score_b = psi(mu_b)'beta + intercept
+    loss = sum_b weight_b |score_b - y_b|^2 + alpha |beta|^2 + frequency_alpha (|V|^2 + |W|^2)
+
+A wave and its derivative are each other's: with c = h cos p and s = h sin p, dc/dp = -s and ds/dp = c. So what comes
+back from a pair with gradients (g_c, g_s) is c g_s - s g_c; one common derivative for both halves is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from .bags import Bags, Piece
+from .embedding import sums_per_bag
+
+
+class Net(NamedTuple):
+    """Frequencies of points (m, d), of embeddings (k, 2m), coefficients (2k, outputs) and intercepts (outputs,)."""
+
+    points: np.ndarray
+    embeddings: np.ndarray
+    coefficients: np.ndarray
+    intercept: np.ndarray
+
+    def flat(self) -> np.ndarray:
+        return np.concatenate([part.ravel() for part in self])
+
+    def shaped(self, flat: np.ndarray) -> Net:
+        """The net of these numbers, in the shapes of this one."""
+        parts = np.split(flat, np.cumsum([part.size for part in self])[:-1])
+        return Net(*(part.reshape(like.shape) for part, like in zip(parts, self, strict=True)))
+
+
+class Task(NamedTuple):
+    """Bags with coded targets (bags, outputs) and weights; penalties; how many points are worked on at a time."""
+
+    bags: Bags
+    y: np.ndarray
+    weight: np.ndarray
+    alpha: float
+    frequency_alpha: float
+    intercept: bool
+    rows: int
+
+    def pieces(self) -> Iterator[Piece]:
+        return self.bags.walk(self.rows)
+
+
+def waves(projections: np.ndarray) -> np.ndarray:
+    """Interleaved cosines and sines over the root of their number."""
+    pairs = np.stack([np.cos(projections), np.sin(projections)], axis=2)
+    return pairs.reshape(len(projections), -1) / np.sqrt(projections.shape[1])
+
+
+def waves_back(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """The gradient with respect to the projections, from waves and the gradient with respect to them."""
+    wave, back = (array.reshape(len(array), -1, 2) for array in (features, gradient))
+    return wave[..., 0] * back[..., 1] - wave[..., 1] * back[..., 0]
+
+
+def pooled(net: Net, task: Task) -> np.ndarray:
+    """The mean of the waves of each bag's points."""
+    sums = np.zeros((len(task.y), 2 * len(net.points)))
+    for points, owner in task.pieces():
+        bag, totals = sums_per_bag(waves(points @ net.points.T), owner)
+        sums[bag] += totals
+    return sums / task.bags.sizes[:, None]
+
+
+def loss_and_gradient(net: Net, task: Task) -> tuple[float, Net]:
+    """The loss, and its gradient in the shape of the net: two passes over the points."""
+    means = pooled(net, task)
+    top = waves(means @ net.embeddings.T)
+    error = top @ net.coefficients + net.intercept - task.y
+    back = 2.0 * task.weight[:, None] * error
+    back_embeddings = waves_back(top, back @ net.coefficients.T)
+    back_means = back_embeddings @ net.embeddings / task.bags.sizes[:, None]
+    to_points = 2.0 * task.frequency_alpha * net.points
+    for points, owner in task.pieces():
+        to_points += waves_back(waves(points @ net.points.T), back_means[owner]).T @ points
+    frequencies = float(np.sum(net.points**2) + np.sum(net.embeddings**2))
+    loss = float(np.sum(task.weight[:, None] * error**2))
+    loss += task.alpha * float(np.sum(net.coefficients**2)) + task.frequency_alpha * frequencies
+    gradient = Net(
+        to_points,
+        back_embeddings.T @ means + 2.0 * task.frequency_alpha * net.embeddings,
+        top.T @ back + 2.0 * task.alpha * net.coefficients,
+        back.sum(axis=0) * task.intercept,
+    )
+    return loss, gradient

@@ -1,0 +1,139 @@
+"""How much a prediction moves because a bag has few points.
+
+The mean embedding of n points strays from that of their distribution with covariance S/n, S the covariance of phi(x)
+within the bag. It is watched in k principal directions of the features of all points. Let C be the covariance of the
+coordinates along them within a bag, R its root, and h_j the rows of a Hadamard matrix, signs with sum_j h_j h_j' = J I.
+Then the displacements +-e_j = +-R h_j/sqrt(n), j = 1..J, have the covariance C/n exactly, and the squared error of a
+prediction g(mu) for want of points is
+
+    mean over +- and j of (g(mu +- e_j) - g(mu))^2:
+
+exact where g is linear, and at the distances that matter where it is not. The second stage is only evaluated, so it may
+be any. The covariance of a small bag is mixed with the mean one of training bags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import hadamard
+
+from ...bases import Basis
+from ...streams import sample_rows
+from ..checks import row_slices
+from .bags import Bags
+from .embedding import embed, room
+from .survey import Survey
+
+DIRECTIONS = 32  # at most
+SHARE = 0.995  # of the variance that the directions hold, if they are not too many
+PRIOR = 10.0  # points that the mean covariance counts for
+REFERENCE = 200  # training bags that are kept
+
+Predict = Callable[[np.ndarray], np.ndarray]  # from embeddings (bags, m) to predictions (bags, outputs)
+
+
+class Directions:
+    """Principal directions (k, m) of features, each as long as its standard deviation; from a sample of points."""
+
+    def __init__(self, basis: Basis, points: np.ndarray) -> None:
+        self.scale = float(basis.scale_)
+        features = dense(basis.features(points)) * self.scale
+        self.origin = features.mean(axis=0)
+        _, lengths, rows = np.linalg.svd((features - self.origin) / np.sqrt(len(points)), full_matrices=False)
+        share = np.cumsum(lengths**2) / max(float(np.sum(lengths**2)), np.finfo(float).tiny)
+        count = min(int(np.searchsorted(share, SHARE)) + 1, DIRECTIONS, len(lengths))
+        lengths, rows = lengths[:count, None], rows[:count]
+        self.vectors = lengths * rows
+        self.reading = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-9 * lengths[0]).T
+
+    def coordinates(self, features: Any) -> np.ndarray:
+        """Coordinates (n, k) of which directions are the units."""
+        return np.asarray(features @ (self.scale * self.reading)) - self.origin @ self.reading
+
+
+class Scatter:
+    """Sums of products of coordinates for some bags, all if `watched` is None; from them their covariances."""
+
+    def __init__(self, directions: Directions, sizes: np.ndarray, watched: np.ndarray | None = None) -> None:
+        self.directions = directions
+        self.watched = np.arange(len(sizes)) if watched is None else watched
+        self.sizes = sizes[self.watched].astype(np.float64)
+        self.place = np.full(len(sizes), -1)  # of a bag among those that are watched
+        self.place[self.watched] = np.arange(len(self.watched))
+        k = len(directions.vectors)
+        self.sums, self.products = np.zeros((len(self.sizes), k)), room(len(self.sizes), k * k).reshape(-1, k, k)
+
+    def add(self, features: Any, owner: np.ndarray) -> None:
+        chosen = np.flatnonzero(self.place[owner] >= 0)
+        if not len(chosen):
+            return
+        order = chosen[np.argsort(owner[chosen], kind="stable")]
+        places = self.place[owner[order]]
+        coordinates = self.directions.coordinates(features[order])
+        starts = np.flatnonzero(np.diff(places, prepend=-1))
+        for start, part in zip(starts, np.split(coordinates, starts[1:]), strict=True):
+            self.sums[places[start]] += part.sum(axis=0)
+            self.products[places[start]] += part.T @ part
+
+    def within(self, part: slice) -> np.ndarray:
+        """Sums of squares and products within each bag, about its own mean."""
+        sums, sizes = self.sums[part], self.sizes[part]
+        return self.products[part] - sums[:, :, None] * sums[:, None, :] / sizes[:, None, None]
+
+    def mean_covariance(self) -> np.ndarray:
+        """That within bags, over all that are watched; zero if all have a single point."""
+        return self.within(slice(None)).sum(axis=0) / max(float(np.sum(self.sizes - 1.0)), 1.0)
+
+    def squared_errors(self, predict: Predict, means: np.ndarray, prior: np.ndarray) -> np.ndarray:
+        """The squared errors (bags, outputs) that samples of the sizes of these bags lead to."""
+        errors = []
+        for part in row_slices(len(means), 4 * (means.shape[1] + prior.size)):
+            weight = (self.sizes[part] - 1.0 + PRIOR) * self.sizes[part]
+            covariance = (self.within(part) + PRIOR * prior) / weight[:, None, None]
+            errors.append(self._mean_squares(predict, means[part], root(covariance)))
+        return np.concatenate(errors)
+
+    def _mean_squares(self, predict: Predict, means: np.ndarray, roots: np.ndarray) -> np.ndarray:
+        k = roots.shape[1]
+        signs = hadamard(1 << (k - 1).bit_length())[:, :k]
+        here = predict(means)
+        total = np.zeros_like(here)
+        for sign in (*signs, *-signs):
+            total += (predict(means + (roots @ sign) @ self.directions.vectors) - here) ** 2
+        return total / (2 * len(signs))
+
+
+def root(matrices: np.ndarray) -> np.ndarray:
+    """The symmetric roots of positive semi-definite matrices (n, k, k)."""
+    values, axes = np.linalg.eigh(matrices)
+    return (axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ axes.transpose(0, 2, 1)
+
+
+class Reference:
+    """Some training bags: how features scatter within them, and how much of the noise comes from their sizes."""
+
+    def __init__(self, basis: Basis, bags: Bags, sample: Survey, weight: np.ndarray | None) -> None:
+        few = sample_rows(bags.n_bags, REFERENCE, seed=1)
+        self.scatter = Scatter(Directions(basis, sample.points), bags.sizes, few)
+        self.few, self.weight = few, np.ones(len(few)) if weight is None else weight[few]
+
+    def watch(self, basis: Basis, bags: Bags) -> np.ndarray:
+        """The embeddings of all bags, those of the reference remembered."""
+        means = embed(basis, bags, self.scatter.add)
+        self.means, self.covariance = np.array(means[self.few]), self.scatter.mean_covariance()
+        return means
+
+    def new_bags(self, sizes: np.ndarray) -> Scatter:
+        return Scatter(self.scatter.directions, sizes)
+
+    def noise_of_sizes(self, predict: Predict) -> np.ndarray:
+        """The mean squared error (outputs,) that the sizes of training bags lead to."""
+        errors = self.scatter.squared_errors(predict, self.means, self.covariance)
+        return np.average(errors, axis=0, weights=self.weight)
+
+
+def dense(features: Any) -> np.ndarray:
+    return features.toarray() if hasattr(features, "toarray") else features
