@@ -16,7 +16,7 @@ from bochner import (
     RandomMaxout,
 )
 from bochner.losses import CLASSIFYING, REGRESSING
-from bochner.models.strategy import EXACT, solvers_for
+from bochner.models.ways.strategy import EXACT, solvers_for
 from bochner.solvers import SGD, Adam, DoublyStochastic
 from cases import CASES
 

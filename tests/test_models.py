@@ -22,8 +22,8 @@ from bochner import (
     RandomStumps,
     kernels,
 )
-from bochner.models.matrix_free import TOLERANCE
-from bochner.models.penalty import candidates
+from bochner.models.ways.matrix_free import TOLERANCE
+from bochner.models.ways.penalty import candidates
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 4))
@@ -112,7 +112,7 @@ def test_auto_minimises_generalised_cross_validation(solver):
 
 def test_folds_are_those_of_a_direct_computation():
     from bochner.blocks import Block
-    from bochner.models.problem import fold_of
+    from bochner.models.ways.problem import fold_of
 
     basis = fourier(60)
     alphas = [1e-5, 1e-3, 1e-1, 10.0]
@@ -697,7 +697,7 @@ def test_automatic_precision_with_leave_one_out():
 
 
 def test_dual_leave_one_out_keeps_its_digits():
-    from bochner.models.dual import leave_one_out
+    from bochner.models.ways.dual import leave_one_out
     from bochner.solvers import dual_problem
 
     Z, y, alphas = RandomMaxout(300, random_state=0).fit_transform(X[:40]), Y[:40, :1], np.array([1e-9, 1e-6, 1e-3])

@@ -7,8 +7,8 @@ from sklearn.linear_model import Ridge
 import bochner
 from bochner import GatedLinear, RandomFourier, RandomMaxout, RandomStumps, tune
 from bochner.blocks import Block, MemoryBlocks
-from bochner.models.problem import fold_of
 from bochner.models.tune import level_of, rounds_needed
+from bochner.models.ways.problem import fold_of
 
 rng = np.random.default_rng(4)
 X = rng.uniform(-3, 3, (6000, 2))

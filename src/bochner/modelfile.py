@@ -18,10 +18,10 @@ from .models import (
     RandomFeatureClassifier,
     RandomFeatureRegressor,
 )
-from .models.dual import DualPosterior
-from .models.primal import PrimalPosterior
-from .models.problem import Fit, Problem
 from .models.saving import KIND, VERSION
+from .models.ways.dual import DualPosterior
+from .models.ways.primal import PrimalPosterior
+from .models.ways.problem import Fit, Problem
 from .solvers import DualProblem
 
 

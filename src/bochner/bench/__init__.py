@@ -4,8 +4,15 @@ from .features import bench_features
 from .fit import bench_fit
 from .fwht import bench_fwht
 from .gram import bench_gram
+from .softmax import bench_softmax
 from .timing import Entry, machine
 
-BENCHES = {"fwht": bench_fwht, "features": bench_features, "gram": bench_gram, "fit": bench_fit}
+BENCHES = {
+    "fwht": bench_fwht,
+    "features": bench_features,
+    "gram": bench_gram,
+    "fit": bench_fit,
+    "softmax": bench_softmax,
+}
 
 __all__ = ["BENCHES", "Entry", "machine"]

@@ -16,7 +16,7 @@ from .app import Printing, app, show
 
 @app.command
 def bench(
-    what: Literal["fwht", "features", "gram", "fit", "all"],
+    what: Literal["fwht", "features", "gram", "fit", "softmax", "all"],
     /,
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
@@ -30,7 +30,7 @@ def bench(
     Parameters
     ----------
     what
-        fwht, features, gram, fit (MNIST end to end, needs its files in BOCHNER_DATA), or all.
+        fwht, features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA), or all.
     quick
         Smaller work, for a first look.
     out

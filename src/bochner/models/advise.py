@@ -18,10 +18,10 @@ from ..moments import Moments
 from ..solvers import DualPath, dual_problem
 from ..streams import sample_rows
 from .classifier import RandomFeatureClassifier
-from .dual import solve_kernel
 from .precision import too_coarse
 from .regressor import RandomFeatureRegressor
-from .strategy import choose_exact
+from .ways.dual import solve_kernel
+from .ways.strategy import choose_exact
 
 PROBE = 1000  # rows that are looked at
 FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the median distance, tried as bandwidths

@@ -22,18 +22,18 @@ from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive
-from .calibration import Judged
 from .checks import row_slices, split_target
 from .explaining import explain
-from .matrix_free import Sums
 from .precision import choose_precision, too_coarse
-from .problem import Problem
 from .rows import Ready, Survey
 from .saving import Saved
-from .strategy import METHODS, Limited, choose_solver, require_combination, solver_name
 from .streaming import Streaming
 from .targets import LabelCounts, TargetSums
-from .ways import Way, solve
+from .ways.calibration import Judged
+from .ways.matrix_free import Sums
+from .ways.problem import Problem
+from .ways.solve import Way, solve
+from .ways.strategy import METHODS, Limited, choose_solver, require_combination, solver_name
 
 KEPT = (Moments, FoldedMoments, Sums, Survey, LabelCounts, TargetSums)  # the sums that a checkpoint may hold
 

@@ -11,9 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from ..arrays import to_numpy
 from ..losses import Logistic
 from .base import RandomFeatureModel, Scored, adds_rows
-from .calibration import Judged, probabilities, temperature
 from .checks import check_weights
 from .targets import Labelled
+from .ways.calibration import Judged, probabilities, temperature
 
 
 class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureModel):

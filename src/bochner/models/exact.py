@@ -16,14 +16,14 @@ from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvarian
 from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_numbers
 from .base import RandomFeatureModel
-from .calibration import Judged, probabilities, temperature
 from .checks import check_weights, row_slices
 from .classifier import RandomFeatureClassifier
-from .dual import solve_kernel
-from .invariant import fit_invariant
-from .left_out import from_kernel
 from .regressor import MultiOutputRegressor
 from .targets import Labelled, Numeric
+from .ways.calibration import Judged, probabilities, temperature
+from .ways.dual import solve_kernel
+from .ways.invariant import fit_invariant
+from .ways.left_out import from_kernel
 
 
 class KernelRidgeModel(BaseEstimator):

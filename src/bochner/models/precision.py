@@ -14,8 +14,8 @@ from ..bases import Basis
 from ..blocks import MemoryBlocks
 from ..moments import Moments
 from ..streams import sample_rows
-from .matrix_free import PROBE, probe_alpha
 from .rows import Ready
+from .ways.matrix_free import PROBE, probe_alpha
 
 MANY_STEPS = 10.0
 LADDER = ("int8", "int14", None)

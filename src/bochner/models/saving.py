@@ -17,8 +17,8 @@ from ..losses import Loss
 from ..moments import Moments
 from ..solvers import SGD, Adam, DoublyStochastic, Solution
 from ..validation import require_integer
-from .primal import PrimalPosterior
-from .problem import Fit, Training
+from .ways.primal import PrimalPosterior
+from .ways.problem import Fit, Training
 
 KIND, VERSION = "bochner model", 2
 

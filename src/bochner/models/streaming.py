@@ -15,14 +15,14 @@ from ..blocks import Blocks, MemoryBlocks
 from ..blocks.memory import is_mapped
 from ..config import memory_budget
 from ..moments import Moments
-from .dual import DualPosterior
-from .held_out import choose_penalty
-from .online import go_on
-from .primal import fit_moments, reduce_moments
-from .problem import Fit, Problem
 from .rows import OpenJournal, Ready, own_targets, ready_arrays, ready_blocks
-from .strategy import METHODS, solver_name
-from .ways import Way
+from .ways.dual import DualPosterior
+from .ways.held_out import choose_penalty
+from .ways.online import go_on
+from .ways.primal import fit_moments, reduce_moments
+from .ways.problem import Fit, Problem
+from .ways.solve import Way
+from .ways.strategy import METHODS, solver_name
 
 
 class Streaming(ABC):

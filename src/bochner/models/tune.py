@@ -23,11 +23,11 @@ from ..solvers import RidgePath
 from ..streams import Stream
 from ..validation import require_integer
 from .classifier import RandomFeatureClassifier
-from .penalty import candidates, smallest
-from .problem import fold_of
 from .regressor import RandomFeatureRegressor
 from .rows import Ready
 from .targets import looks_like_labels
+from .ways.penalty import candidates, smallest
+from .ways.problem import fold_of
 
 FACTORS = (0.125, 0.25, 0.5, 0.7071, 1.0, 1.4142, 2.0, 4.0)  # times the median distance
 POOL_SIZES = (2, 3, 4, 6, 8, 16)

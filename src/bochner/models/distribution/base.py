@@ -17,7 +17,7 @@ from ...streams import Stream
 from ...validation import require_choice, require_integer, require_positive
 from ..base import RandomFeatureModel
 from ..checks import check_weights
-from ..strategy import Limited
+from ..ways.strategy import Limited
 from .bags import Bags
 from .embedding import embed
 from .given import GivenFourier, LinearBasis

@@ -23,7 +23,7 @@ from ...streams import Stream
 from ...validation import require_choice, require_finite, require_integer, require_numbers, require_positive
 from ..checks import check_weights, row_slices
 from ..saving import KIND, PARTS, VERSION
-from ..strategy import Limited
+from ..ways.strategy import Limited
 from .directions import Calibrated, Directions, Free
 from .losses import Loss
 from .objective import Objective

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..losses import Loss, Squared
-from ..moments import Moments
-from ..solvers import DoublyStochastic
+from ...losses import Loss, Squared
+from ...moments import Moments
+from ...solvers import DoublyStochastic
 from . import left_out
 from .calibration import Judged
 from .doubly import fit_doubly

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..blocks import Block
-from ..solvers import Solution, root_of, solve_invariant, v_matrix
+from ...blocks import Block
+from ...solvers import Solution, root_of, solve_invariant, v_matrix
 from .calibration import Judged
 from .penalty import candidates, edge_note, smallest, too_few
 from .primal import FEW, FOLDS

@@ -11,13 +11,13 @@ from itertools import islice
 
 import numpy as np
 
-from ..bases import Basis
-from ..solvers import DoublyStochastic, Stochastic
+from ...bases import Basis
+from ...solvers import DoublyStochastic, Stochastic
 from .calibration import Judged
 from .doubly import Descent, finished, steps_for
 from .problem import Fit, Problem, Training
+from .solve import Way
 from .stochastic import Walk, require_finite_walk
-from .ways import Way
 
 
 def go_on(problem: Problem, way: Way, alpha: float, before: Fit | None) -> tuple[Basis, Fit, Judged | None]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..bases import Basis
-from ..blocks import Block, Blocks
-from ..solvers import Solution
-from ..streams import Stream
+from ...bases import Basis
+from ...blocks import Block, Blocks
+from ...solvers import Solution
+from ...streams import Stream
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..losses import Huber, Loss, Squared
-from ..solvers import Minimum, Solution, at_bounds, minimise, solve_box
+from ...losses import Huber, Loss, Squared
+from ...solvers import Minimum, Solution, at_bounds, minimise, solve_box
 from .objective import Piece, RiskObjective
 from .primal import reduce_moments
 from .problem import Fit, Problem

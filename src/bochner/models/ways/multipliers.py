@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import cho_solve
 
-from ..config import memory_budget
-from ..losses import EpsilonInsensitive, Hinge, Loss
-from ..solvers import Minimum, factor_gram, minimise, sampled_preconditioner
+from ...config import memory_budget
+from ...losses import EpsilonInsensitive, Hinge, Loss
+from ...solvers import Minimum, factor_gram, minimise, sampled_preconditioner
 from .full_batch import finished
 from .objective import Piece, RiskObjective
 from .problem import Fit, Problem

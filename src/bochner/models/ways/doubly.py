@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..bases import Basis
-from ..blocks import Block, Progress
-from ..losses import Loss
-from ..solvers import DoublyStochastic, Solution
-from ..streams import Stream
+from ...bases import Basis
+from ...blocks import Block, Progress
+from ...losses import Loss
+from ...solvers import DoublyStochastic, Solution
+from ...streams import Stream
 from .calibration import CALIBRATED, Judged
 from .problem import Fit, Problem, Training
 from .stochastic import Remember, bend, copied, require_finite_walk, typical

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_solve
 
-from ..blocks import Block, MemoryBlocks
-from ..config import memory_budget
-from ..losses import Logistic, Loss
-from ..solvers import factor_gram, length, sampled_preconditioner
-from ..streams import sample_rows
+from ...blocks import Block, MemoryBlocks
+from ...config import memory_budget
+from ...losses import Logistic, Loss
+from ...solvers import factor_gram, length, sampled_preconditioner
+from ...streams import sample_rows
 from .matrix_free import first_sums, preconditioner
 from .primal import reduce_moments
 from .problem import Problem

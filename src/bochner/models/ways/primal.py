@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve, eigh
 
-from ..bases import Basis
-from ..blocks import Block
-from ..config import memory_budget
-from ..moments import Centered, FoldedMoments, Moments
-from ..solvers import RidgePath, Solution, factor_gram, solve_gram, solve_or_none
+from ...bases import Basis
+from ...blocks import Block
+from ...config import memory_budget
+from ...moments import Centered, FoldedMoments, Moments
+from ...solvers import RidgePath, Solution, factor_gram, solve_gram, solve_or_none
 from .penalty import candidates, edge_note, minimise, smallest, too_few
 from .problem import Fit, Problem, fold_of, wrong
 

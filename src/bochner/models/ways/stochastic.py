@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..blocks import Block, MemoryBlocks, Progress, rows_per_block
-from ..losses import Loss
-from ..solvers import Solution, Stochastic
-from ..streams import Stream, sample_rows
+from ...blocks import Block, MemoryBlocks, Progress, rows_per_block
+from ...losses import Loss
+from ...solvers import Solution, Stochastic
+from ...streams import Stream, sample_rows
 from .calibration import CALIBRATED, OUT, SAME, Judged
 from .problem import Fit, Problem, Training
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from ..config import config_context, memory_budget
-from ..losses import Exponential, Huber, Loss, Squared, name_of
-from ..ops import threads
-from ..solvers import SGD, Adam, DoublyStochastic
-from ..validation import require_choice
+from ...config import config_context, memory_budget
+from ...losses import Exponential, Huber, Loss, Squared, name_of
+from ...ops import threads
+from ...solvers import SGD, Adam, DoublyStochastic
+from ...validation import require_choice
 
 EXACT = ("cholesky", "dual", "cg")  # for the squared loss
 SOLVERS = ("auto", *EXACT, "newton", "box", "sgd", "adam", "doubly_stochastic")

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, softmax
 
-from ..losses import Logistic
+from ...losses import Logistic
 
 CALIBRATED = 1000  # rows from which the temperature is known, at most
 OUT, SAME = "rows left out", "rows that it was fitted to, too few to leave some out"

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve
 
-from ..blocks import Block
-from ..solvers import DualProblem, factor_gram
-from ..streams import sample_rows
+from ...blocks import Block
+from ...solvers import DualProblem, factor_gram
+from ...streams import sample_rows
 from .calibration import CALIBRATED, OUT, SAME, Judged
 from .primal import LEAST, PrimalPosterior
 from .problem import Fit, Problem

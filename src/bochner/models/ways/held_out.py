@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..blocks import MemoryBlocks
-from ..config import memory_budget
-from ..losses import Huber, Loss, Squared
-from ..streams import sample_rows
+from ...blocks import MemoryBlocks
+from ...config import memory_budget
+from ...losses import Huber, Loss, Squared
+from ...streams import sample_rows
 from .full_batch import fit_newton
 from .matrix_free import probe_alpha
 from .multipliers import fit_multipliers

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.linalg import cho_solve
 from threadpoolctl import threadpool_limits
 
-from ..blocks import Block
-from ..config import memory_budget
-from ..moments import times_rows
-from ..solvers import Solution, factor_gram, sampled_preconditioner, solve_products
-from ..streams import sample_rows
+from ...blocks import Block
+from ...config import memory_budget
+from ...moments import times_rows
+from ...solvers import Solution, factor_gram, sampled_preconditioner, solve_products
+from ...streams import sample_rows
 from .calibration import Judged
 from .dual import feature_kernel, solve_kernel
 from .left_out import LEVERAGES, scores_of, without_itself

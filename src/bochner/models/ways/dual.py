@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse
 from scipy.linalg import cho_solve, eigh
 
-from ..bases import Basis
-from ..blocks import Block, MemoryBlocks
-from ..config import memory_budget
-from ..solvers import DualPath, DualProblem, Solution, dual_problem, factor_gram, solve_dual, solve_or_none
+from ...bases import Basis
+from ...blocks import Block, MemoryBlocks
+from ...config import memory_budget
+from ...solvers import DualPath, DualProblem, Solution, dual_problem, factor_gram, solve_dual, solve_or_none
 from .calibration import Judged
 from .left_out import from_kernel
 from .penalty import candidates, edge_note, minimise, smallest, too_few
