@@ -1,5 +1,6 @@
 """scikit-learn's own battery for every transformer and model."""
 
+import pytest
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -53,8 +54,8 @@ SMALL, MANY = (RandomFourier(m, bandwidth=4.0, random_state=0) for m in (60, 120
 STOCHASTIC = {
     "sgd": SGD(batch_size=10), "adam": Adam(batch_size=10), "doubly_stochastic": DoublyStochastic(32, features=8)
 }  # fmt: skip
-MODELS += [
-    model(
+ALLOWED = {
+    (model, name, solver): model(
         MANY if solver == "doubly_stochastic" else SMALL, loss=name, alpha=0.1, solver=STOCHASTIC.get(solver, solver),
         max_coefficient=200.0 if solver == "box" else None,
     )
@@ -62,7 +63,14 @@ MODELS += [
     for name, loss in losses.items()
     for solver in solvers_for(loss)
     if name != "squared" or solver not in EXACT
+}  # fmt: skip
+FEW = [  # every loss and every solver once
+    (RandomFeatureClassifier, "logistic", "newton"), (RandomFeatureClassifier, "hinge", "dual"),
+    (RandomFeatureClassifier, "squared_hinge", "adam"), (RandomFeatureClassifier, "exponential", "box"),
+    (RandomFeatureClassifier, "squared", "sgd"), (RandomFeatureRegressor, "huber", "newton"),
+    (RandomFeatureRegressor, "epsilon_insensitive", "dual"), (RandomFeatureRegressor, "squared", "doubly_stochastic"),
 ]  # fmt: skip
+MODELS += [ALLOWED.pop(which) for which in FEW]
 MODELS += [
     LearnedFourierRegressor(20, max_iter=3, random_state=0),
     LearnedFourierRegressor(60, structure="fastfood", max_iter=3, random_state=0),
@@ -115,4 +123,10 @@ def test_transformer(estimator, check):
 
 @parametrize_with_checks(MODELS, expected_failed_checks=expected_failures)
 def test_model(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(list(ALLOWED.values()), expected_failed_checks=expected_failures)
+def test_every_loss_with_every_solver(estimator, check):
     check(estimator)
