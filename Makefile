@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Two workers on two cores: each keeps BLAS to one thread.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
 NATIVE := $(wildcard src/bochner/ops/native/*)
 
 .PHONY: help demo test lint test-slow test-reference test-torch fuzz docs performance sanitize trapped clean
@@ -26,11 +28,11 @@ lint: $(INSTALLED)   ## style, types, and who may import whom
 	$(BIN)/lint-imports
 
 test: lint   ## everything a change must pass
-	$(BIN)/pytest -n 2 -m "not slow and not torch"
-	BOCHNER_BACKEND=reference $(BIN)/pytest -q -n 2 -m "not slow and not torch" tests/test_ops.py tests/test_bases.py
+	$(PYTEST) -n 2 -m "not slow and not torch"
+	BOCHNER_BACKEND=reference $(PYTEST) -q -n 2 -m "not slow and not torch" tests/test_ops.py tests/test_bases.py
 
 test-reference: $(INSTALLED)   ## the whole suite on numpy alone, as if the extension were absent
-	BOCHNER_BACKEND=reference $(BIN)/pytest -n 2 -m "not slow and not torch"
+	BOCHNER_BACKEND=reference $(PYTEST) -n 2 -m "not slow and not torch"
 
 test-slow: $(INSTALLED)   ## the checks that take minutes
 	$(BIN)/pytest -n 0 -m "slow and not torch"

@@ -32,7 +32,7 @@ from bochner.blocks import Journal
 from bochner.blocks.checkpoint import KIND as CHECKPOINT
 from bochner.hashing.saving import INDEX_PARTS
 from bochner.models.base import KEPT
-from bochner.models.saving import KIND
+from bochner.models.saving import KIND, VERSION
 
 BATCH = 200  # cases of one process
 ROOM = 600 << 20  # bytes that a process may take beyond what it starts with
@@ -105,7 +105,7 @@ ODD = [
 
 def hostile(path, kind, known, chance):
     """A file of right form and checksum whose content was changed here and there."""
-    _, tree = storage.load(path, kind, range(1, 2), known)
+    version, tree = storage.load(path, kind, range(1, VERSION + 1), known)
     arrays = []
     tree = storage.pack(tree, arrays, {cls.__name__: cls for cls in known})
     for _ in range(chance.choice((1, 1, 2, 5))):
@@ -116,7 +116,7 @@ def hostile(path, kind, known, chance):
         arrays[k] = chance.choice(
             (array[:0], array.ravel(), array.astype(np.int8), array * 0, np.zeros((3, 3, 3)), array.T, array / 0.0)
         )
-    write_raw(path, kind, json.dumps(tree), arrays)
+    write_raw(path, kind, version, json.dumps(tree), arrays)
 
 
 def changed(tree, chance):
@@ -147,9 +147,9 @@ def changed(tree, chance):
     return tree
 
 
-def write_raw(path, kind, text, arrays):
+def write_raw(path, kind, version, text, arrays):
     arrays = [np.asarray(a, order="C") for a in arrays]
-    identity = {"format": kind, "version": "1", "tree": text}
+    identity = {"format": kind, "version": str(version), "tree": text}
     header, end = {}, 0
     for k, array in enumerate(arrays):
         start, end = end, end + array.nbytes

@@ -130,7 +130,7 @@ def test_folds_are_those_of_a_direct_computation():
 
 
 def test_many_features_hold_out_one_fold(monkeypatch):
-    from bochner.models import primal
+    from bochner.models.ways import primal
 
     monkeypatch.setattr(primal, "MANY_FEATURES", 10)
     model = RandomFeatureClassifier(fourier(), solver="cholesky").fit(X, LABELS)
