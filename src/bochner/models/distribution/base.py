@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...bases import Basis, RandomFourier
+from ...bases import Basis, FixedFourier, RandomFourier
 from ...bases.settle import draw_seed
 from ...blocks import Blocks, TableBlocks, rows_per_block
 from ...streams import Stream
@@ -20,7 +20,7 @@ from ..checks import check_weights
 from ..ways.strategy import Limited
 from .bags import Bags
 from .embedding import embed
-from .given import GivenFourier, LinearBasis
+from .given import LinearBasis
 from .gradients import Net, Task
 from .learned import learn
 from .survey import Survey, survey
@@ -132,9 +132,9 @@ class DistributionModel(BaseEstimator):
         settings = {"batch_size": self.batch_size, "learning_rate": self.learning_rate, "seed": self.basis_.seed_}
         found = learn(net, task, self.optimizer, self.max_iter, **settings)
         self.loss_, self.status_ = found.loss, found.status
-        self.basis_ = GivenFourier(found.net.points, random_state=0).fit_sample(sample.points, sample.largest)
+        self.basis_ = FixedFourier(found.net.points, random_state=0).fit_sample(sample.points, sample.largest)
         means = self._embed_training(bags, sample, weight)
-        given = GivenFourier(found.net.embeddings, random_state=0)
+        given = FixedFourier(found.net.embeddings, random_state=0)
         self.second_ = self._second(given, task.alpha).fit(means, y, weight)
 
     def _first_basis(self) -> Basis:

@@ -17,8 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..learned import layer
 from .bags import Bags, Piece
 from .embedding import sums_per_bag
+
+NO_PHASES = np.empty(0)
 
 
 class Net(NamedTuple):
@@ -55,14 +58,12 @@ class Task(NamedTuple):
 
 def waves(projections: np.ndarray) -> np.ndarray:
     """Interleaved cosines and sines over the root of their number."""
-    pairs = np.stack([np.cos(projections), np.sin(projections)], axis=2)
-    return pairs.reshape(len(projections), -1) / np.sqrt(projections.shape[1])
+    return layer.features(projections, NO_PHASES, 1.0 / np.sqrt(projections.shape[1]))
 
 
 def waves_back(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """The gradient with respect to the projections, from waves and the gradient with respect to them."""
-    wave, back = (array.reshape(len(array), -1, 2) for array in (features, gradient))
-    return wave[..., 0] * back[..., 1] - wave[..., 1] * back[..., 0]
+    return layer.projection_gradient(gradient, features, features[:, ::2], NO_PHASES, 1.0)
 
 
 def pooled(net: Net, task: Task) -> np.ndarray:

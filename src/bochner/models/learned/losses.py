@@ -1,4 +1,4 @@
-"""Losses of scores S (n, k): each gives the losses of rows, their gradients, and a bound on their second derivative.
+"""Losses of scores S (n, k) as learning frequencies needs them: with a bound on the curvature, and with an output.
 
 Targets are numbers, or codes of +-1: one column for two classes, else one column a class.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.special import expit, log_expit, logsumexp, softmax
+from scipy.special import expit, softmax
+
+from ... import losses
 
 
 class Loss(ABC):
@@ -26,38 +28,34 @@ class Loss(ABC):
         return scores
 
 
-class Squared(Loss):
+class Convex(Loss):
+    """One of the library's losses."""
+
+    loss: losses.Loss
+
+    def __call__(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.loss.value(scores, targets), self.loss.gradient(scores, targets)
+
+
+class Squared(Convex):
     """|s - y|^2: identity output."""
 
-    curvature, quadratic = 2.0, True
-
-    def __call__(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        residuals = scores - targets
-        return np.einsum("ij,ij->i", residuals, residuals), 2.0 * residuals
+    loss, curvature, quadratic = losses.Squared(), 2.0, True
 
 
-class Logistic(Loss):
-    """log(1 + exp(-y s)): sigmoid output, two classes."""
+class Logistic(Convex):
+    """Sigmoid output, two classes."""
 
-    curvature = 0.25
-
-    def __call__(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        margins = targets * scores
-        return -log_expit(margins)[:, 0], -targets * expit(-margins)
+    loss, curvature = losses.Logistic(), 0.25
 
     def output(self, scores: np.ndarray) -> np.ndarray:
         return np.hstack([expit(-scores), expit(scores)])
 
 
-class Softmax(Loss):
-    """log sum exp(s) - s_y: softmax output. Its second derivative is at most 1/2 (Bohning, 1992)."""
+class Softmax(Convex):
+    """Softmax output. The second derivative is at most 1/2 (Bohning, 1992)."""
 
-    curvature = 0.5
-
-    def __call__(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        chosen = targets > 0
-        losses = logsumexp(scores, axis=1) - scores[chosen]
-        return losses, softmax(scores, axis=1) - chosen
+    loss, curvature = losses.Logistic(), 0.5
 
     def output(self, scores: np.ndarray) -> np.ndarray:
         return softmax(scores, axis=1)
