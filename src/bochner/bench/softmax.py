@@ -16,8 +16,8 @@ WORK = "MNIST, softmax, 4,096 features"
 CONTESTANTS = {
     "bochner newton": ("ours", "ours(loss='logistic')"),
     "bochner, least squares": ("ours", "ours()"),
-    "LogisticRegression(saga), 10 epochs": ("peer", "saga(10)"),
-    "LogisticRegression(saga), 40 epochs": ("peer", "saga(40)"),
+    "LogisticRegression(saga), 5 epochs": ("peer", "saga(5)"),
+    "LogisticRegression(saga), 20 epochs": ("peer", "saga(20)"),
 }
 PROGRAM = """
 import json, sys, time, warnings

@@ -29,7 +29,7 @@ Product = Callable[[np.ndarray], np.ndarray]
 def fit_multipliers(problem: Problem, loss: Loss, alpha: float, start: np.ndarray | None = None) -> Fit:
     objective = Envelope(problem, loss, alpha)
     x = objective.zeros() if start is None else start
-    goal = 1e-6 if objective.pieces.kind == np.float32 else 1e-10
+    goal, finest = (1e-6, 1e-5) if objective.pieces.kind == np.float32 else (1e-10, 1e-9)
     gap = previous = np.inf
     steps = 0
     tolerance = 1e-2
@@ -37,9 +37,9 @@ def fit_multipliers(problem: Problem, loss: Loss, alpha: float, start: np.ndarra
         found = minimise(objective, x, tolerance=tolerance, reference=objective.reference)
         steps, x = steps + found.iterations, found.x
         gap = objective.raise_multipliers(x)
-        if gap <= goal and tolerance <= objective.settings["tolerance"]:
+        if gap <= goal and tolerance <= finest:
             break
-        tolerance = max(min(0.1 * tolerance, gap), objective.settings["tolerance"])
+        tolerance = max(min(0.1 * tolerance, gap), finest)
         if gap > WELL * previous:
             objective.stiffness *= STIFFER
         previous = gap
