@@ -14,10 +14,10 @@ from .timing import Entry
 
 WORK = "MNIST, softmax, 4,096 features"
 CONTESTANTS = {
-    "bochner newton": ("ours", "ours(loss='logistic')"),
+    "bochner newton, alpha = 0.03": ("ours", "ours(loss='logistic', alpha=0.03)"),
     "bochner, least squares": ("ours", "ours()"),
     "LogisticRegression(saga), 5 epochs": ("peer", "saga(5)"),
-    "LogisticRegression(saga), 20 epochs": ("peer", "saga(20)"),
+    "LogisticRegression(saga), 8 epochs": ("peer", "saga(8)"),
 }
 PROGRAM = """
 import json, sys, time, warnings

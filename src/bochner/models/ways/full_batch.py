@@ -12,13 +12,16 @@ from .objective import Piece, RiskObjective
 from .primal import reduce_moments
 from .problem import Fit, Problem
 
+ROUGH = 1e-2  # relative gradient
 TURNS, SCALE_TOLERANCE = 200, 1e-9  # of Huber's scale, and its relative change at the end
 
 
-def fit_newton(problem: Problem, loss: Loss, alpha: float, start: np.ndarray | None = None) -> Fit:
+def fit_newton(problem: Problem, loss: Loss, alpha: float, start: np.ndarray | None = None, rough: bool = False) -> Fit:
+    """To the optimum; or roughly, where only the loss of other rows is to be judged."""
     objective = RiskObjective(problem, loss, alpha)
     x = objective.zeros() if start is None else start
-    found = learn_scale(objective, x) if isinstance(loss, Huber) else minimise(objective, x, **objective.settings)
+    settings = objective.settings | ({"tolerance": ROUGH} if rough else {})
+    found = learn_scale(objective, x) if isinstance(loss, Huber) else minimise(objective, x, **settings)
     return finished(objective, found, "Newton with conjugate gradients")
 
 

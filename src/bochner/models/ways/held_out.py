@@ -17,7 +17,7 @@ from .penalty import candidates, edge_note, too_few
 from .primal import FEW, FOLDS
 from .problem import Problem, fold_of
 
-PROBE = 4000  # rows from which the penalty is chosen
+PROBE = 2000  # rows from which the penalty is chosen
 PATIENCE, GAIN = 1, 1e-3  # penalties in a row that may be no better; a smaller gain does not count
 
 
@@ -48,7 +48,7 @@ def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
         loss = replace(loss, scale=np.std(train.y, axis=0) + 1e-10)
     losses, start, worse = np.full(len(alphas), np.inf), None, 0
     for k in reversed(range(len(alphas))):
-        fit = solve(part, loss, float(alphas[k]), start)
+        fit = solve(part, loss, float(alphas[k]), start, rough=True)
         start = fit.start
         scores = np.asarray(features @ (problem.scale * fit.solution.coefficients)) + fit.intercept
         with np.errstate(over="ignore"):
