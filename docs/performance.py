@@ -53,17 +53,20 @@ def table(entries):
     return "\n".join(lines)
 
 
-def main():
-    found = json.loads((HERE / "performance.json").read_text())
-    machine = found["machine"]
+def measured(machine):
     packages = ", ".join(f"{name} {v}" for name, v in machine["packages"].items() if v)
-    text = HEAD
-    text += (
+    return (
         f"Measured on {machine['date']} at commit {machine['commit']}: {machine['processor']}, {machine['cores']} "
         f"cores, path {machine['instruction_set']}; Python {machine['python']}, {packages}.\n\n"
     )
+
+
+def main():
+    found = json.loads((HERE / "performance.json").read_text())
+    text = HEAD + measured(found["machine"])
     for name, entries in found["results"].items():
-        text += f"## {TITLES[name]}\n\n{table(entries)}\n\n"
+        apart = measured(found["apart"][name]) if name in found.get("apart", {}) else ""  # a bench run by itself
+        text += f"## {TITLES[name]}\n\n{apart}{table(entries)}\n\n"
     (HERE / "performance.md").write_text(text + COSTS)
 
 
