@@ -576,3 +576,28 @@ def test_as_good_as_exact_mean_embeddings_where_bags_are_few():
         ratios.append(rmse(DistributionRegressor(random_state=seed).fit(X, y).predict(Z), t) / exact)
     print("our error over the exact one's", ratios)
     assert np.mean(ratios) < 1.1
+
+
+def test_frequencies_of_both_stages_can_be_seen():
+    rng = np.random.default_rng(0)
+    spread = rng.uniform(0.5, 2.0, 40)
+    bags = [s * rng.standard_normal((20, 2)) for s in spread]
+    model = DistributionRegressor(RandomFourier(10), RandomFourier(12), learned=True, max_iter=5, random_state=0)
+    model.fit(bags, spread)
+    assert model.frequency_covariance(stage=0).shape == (2, 2)
+    assert model.frequency_covariance(stage=1).shape == (10, 10)
+    np.testing.assert_array_equal(model._stages()[0].learned, model.basis_.frequencies)
+    assert not np.array_equal(model._stages()[0].learned, model._stages()[0].drawn)
+    assert len(model.plot_frequencies().axes) == 6  # for each stage a table, its colours, and the components
+    with pytest.raises(ValueError, match="drawn, not learned"):
+        DistributionRegressor(random_state=0).fit(bags, spread).frequency_covariance()
+
+
+def test_probabilities_of_bags():
+    rng = np.random.default_rng(0)
+    spread = rng.uniform(0.5, 2.0, 120)
+    bags = [s * rng.standard_normal((20, 2)) for s in spread]
+    model = DistributionClassifier(RandomFourier(50), RandomFourier(50), random_state=0).fit(bags, spread > 1.2)
+    probabilities = model.predict_proba(bags)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert (model.classes_[probabilities.argmax(axis=1)] == model.predict(bags)).all()

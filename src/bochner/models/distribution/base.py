@@ -17,6 +17,7 @@ from ...streams import Stream
 from ...validation import require_choice, require_integer, require_positive
 from ..base import RandomFeatureModel
 from ..checks import check_weights
+from ..learned.spectrum import Spectral, Stage
 from ..ways.strategy import Limited
 from .bags import Bags
 from .embedding import embed
@@ -27,7 +28,7 @@ from .survey import Survey, survey
 from .tables import BlockBags, TableBags, columns_of, open_bags, targets_of
 
 
-class DistributionModel(BaseEstimator):
+class DistributionModel(Spectral, BaseEstimator):
     """A basis for points, a mean over each bag, and a model on random features of the means."""
 
     basis: Any
@@ -132,10 +133,19 @@ class DistributionModel(BaseEstimator):
         settings = {"batch_size": self.batch_size, "learning_rate": self.learning_rate, "seed": self.basis_.seed_}
         found = learn(net, task, self.optimizer, self.max_iter, **settings)
         self.loss_, self.status_ = found.loss, found.status
+        self._stages_learned = [
+            Stage("points", found.net.points, net.points), Stage("embeddings", found.net.embeddings, net.embeddings)
+        ]  # fmt: skip
         self.basis_ = FixedFourier(found.net.points, random_state=0).fit_sample(sample.points, sample.largest)
         means = self._embed_training(bags, sample, weight)
         given = FixedFourier(found.net.embeddings, random_state=0)
         self.second_ = self._second(given, task.alpha).fit(means, y, weight)
+
+    def _stages(self) -> list[Stage]:
+        check_is_fitted(self)
+        if not self.learned:
+            raise ValueError("these frequencies are drawn, not learned: fit with learned=True.")
+        return self._stages_learned
 
     def _first_basis(self) -> Basis:
         basis = RandomFourier(100 if self.learned else 500) if self.basis is None else clone(self.basis)

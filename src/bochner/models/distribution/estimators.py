@@ -208,6 +208,11 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         means = self.embed(X, bag=bag)
         return self.second_.decision_function(means)
 
+    def predict_proba(self, X: Any, *, bag: Any = None) -> np.ndarray:
+        """Probabilities (bags, classes), calibrated as those of RandomFeatureClassifier are."""
+        means = self.embed(X, bag=bag)
+        return self.second_.predict_proba(means)
+
     def predict(self, X: Any, *, bag: Any = None) -> np.ndarray:
         """Labels, one per bag in the order in which bags are met."""
         means = self.embed(X, bag=bag)
