@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 # Two workers on two cores: each keeps BLAS to one thread.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
-NATIVE := $(wildcard src/bochner/ops/native/*)
+NATIVE := $(wildcard src/bochner/ops/native/*.[ch]pp)
 
 .PHONY: help demo test lint test-slow test-reference test-torch fuzz docs performance sanitize trapped clean
 
