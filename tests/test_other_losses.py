@@ -245,3 +245,16 @@ def test_checkpoint_and_files(tmp_path):
     loaded = bochner.load(tmp_path / "m")
     assert loaded.loss == EpsilonInsensitive(0.3)
     assert np.array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_a_killed_fit_of_a_kinked_loss_goes_on(tmp_path):
+    """Multipliers are no sum: they must be made again even where the sums are read back."""
+    rows, y = X[:200], EVEN[:200]
+    with bochner.config_context(memory="0.5MB", block_rows=130):
+        model = RandomFeatureClassifier(BASIS, loss="hinge", alpha=5.0, random_state=0)
+        plain = model.fit(rows, y).coef_
+        model.fit(rows, y, checkpoint=tmp_path / "c")
+        steps = sorted((tmp_path / "c").glob("step-*"))
+        for step in steps[len(steps) // 2 :]:
+            step.unlink()
+        assert np.array_equal(model.fit(rows, y, checkpoint=tmp_path / "c").coef_, plain)

@@ -108,13 +108,3 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         elif judged is not None:
             self.temperature_ = temperature(judged.scores, judged.codes, judged.weight)
             self._calibration = f"from {len(judged.scores):,} {judged.how}"
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores: (n,) for two classes, positive for the second; else (n, classes)."""
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[index]

@@ -17,7 +17,6 @@ from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_numbers
 from .base import RandomFeatureModel
 from .checks import check_weights, row_slices
-from .classifier import RandomFeatureClassifier
 from .regressor import MultiOutputRegressor
 from .targets import Labelled, Numeric
 from .ways.calibration import Judged, probabilities, temperature
@@ -171,9 +170,6 @@ class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
         self.fit_intercept = fit_intercept
         self.invariants = invariants
         self.class_weight = class_weight
-
-    decision_function = RandomFeatureClassifier.decision_function
-    predict = RandomFeatureClassifier.predict
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (n, classes): the softmax of scores times `temperature_`, learned from rows left out."""

@@ -5,6 +5,7 @@ What is learned about targets is a sum over rows, so it does not matter whether 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +74,17 @@ class Labelled:
     _classifies = True
     classes_: np.ndarray
     class_weight: Any
+    _scores: Callable[[Any], np.ndarray]  # of rows, (n, outputs)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores: (n,) for two classes, positive for the second; else (n, classes)."""
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[index]
 
     def _summarize(self, y: np.ndarray, weight: np.ndarray | None) -> LabelCounts:
         return LabelCounts.of(y, weight)

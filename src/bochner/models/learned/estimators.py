@@ -191,16 +191,6 @@ class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
         require_choice("loss", self.loss, ["logistic", "squared", "squared_probability"])
         super()._check_parameters()
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores: (n,) for two classes, positive for the second; else (n, classes)."""
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[index]
-
     @available_if(lambda self: self.loss != "squared")
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (n, classes); loss='squared' has none."""

@@ -19,7 +19,7 @@ from ...losses import Loss
 from ...solvers import DoublyStochastic, Solution
 from ...streams import Stream
 from .calibration import CALIBRATED, Judged
-from .problem import Fit, Problem, Training
+from .problem import Fit, Problem, Training, mean_square
 from .stochastic import Remember, bend, copied, require_finite_walk, typical
 
 TILE = 1 << 16  # features that are made at a time, at most, unless a step has more
@@ -43,8 +43,7 @@ class Descent:
         block = next(self.problem.blocks.stream(0, 200))
         square = float(self.problem.intercept)
         for _, tile in self.problem.basis.column_tiles(block.X, self.method.features):
-            squares = tile.power(2) if hasattr(tile, "power") else np.square(tile.astype(np.float64))
-            square += float(squares.sum()) / block.X.shape[0] * self.problem.scale**2
+            square += mean_square(tile) * self.problem.scale**2
         return 0.5 / (bend(self.loss, self.problem.outputs) * typical(block.weight) * max(square, 1e-12))
 
     def tiles(self, X: Any, width: int, first: int = 0) -> Iterator[tuple[slice, np.ndarray]]:

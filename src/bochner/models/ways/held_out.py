@@ -15,7 +15,7 @@ from .matrix_free import probe_alpha
 from .multipliers import fit_multipliers
 from .penalty import candidates, edge_note, too_few
 from .primal import FEW, FOLDS
-from .problem import Problem, fold_of
+from .problem import Problem, fold_of, mean_square
 
 PROBE = 2000  # rows from which the penalty is chosen
 PATIENCE, GAIN = 1, 1e-3  # penalties in a row that may be no better; a smaller gain does not count
@@ -59,9 +59,3 @@ def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
             break
     best = float(alphas[np.flatnonzero(losses <= losses.min() / (1.0 - GAIN))[-1]])
     return best, f"loss of a held-out fifth of {len(numbers):,} rows" + edge_note(best, alphas)
-
-
-def mean_square(features: np.ndarray) -> float:
-    """The mean squared length of a row of features."""
-    squares = features.power(2) if hasattr(features, "power") else np.square(features, dtype=np.float64)
-    return float(np.asarray(squares.sum(axis=1)).mean()) if features.shape[0] else 1.0

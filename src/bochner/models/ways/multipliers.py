@@ -128,15 +128,13 @@ class Envelope(RiskObjective):
 
     def raise_multipliers(self, x: np.ndarray) -> float:
         """Set the multipliers to the slopes at x; the duality gap, relative to the sum of losses and penalty."""
-
-        def part(piece: Piece) -> np.ndarray:
+        gap = losses = 0.0
+        for piece in self.pieces.each("multipliers"):
             f = self.scores(piece, x)
             t, slope = self.nearest(piece, f)
             self.multipliers[piece.rows] = slope
-            loss = piece.weight @ self.kinked.value(f, piece.y)
-            gap = loss - piece.weight @ self.kinked.value(t, piece.y) - np.sum(slope * (f - t))
-            return np.array([gap, loss])
-
-        gap, loss = self.pieces.reduce(part, "multipliers")
-        primal = loss + self.alpha * np.sum(self.model(x)[0] ** 2)
+            loss = float(piece.weight @ self.kinked.value(f, piece.y))
+            gap += loss - float(piece.weight @ self.kinked.value(t, piece.y) + np.sum(slope * (f - t)))
+            losses += loss
+        primal = losses + self.alpha * np.sum(self.model(x)[0] ** 2)
         return float(abs(gap) / max(primal, np.finfo(float).tiny))

@@ -6,14 +6,14 @@ those of centred features, x = (b; c) with scores (z - mean)'b + c, so that c an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve
 
-from ...blocks import Block, MemoryBlocks
+from ...blocks import Block, MemoryBlocks, rows_per_block
 from ...config import memory_budget
 from ...losses import Logistic, Loss
 from ...solvers import factor_gram, length, sampled_preconditioner
@@ -62,6 +62,15 @@ class Pieces:
         numbers = block.start + (np.arange(n) if block.kept is None else block.kept)
         return Piece(features, block.y.astype(np.float64), weight, numbers)
 
+    def each(self, title: str) -> Iterator[Piece]:
+        """All pieces in order, for work that leaves something behind: a sum may be read back instead of made."""
+        if self.kept is not None:
+            yield from self.kept
+            return
+        for block in self.problem.blocks.walk(rows_per_block(self.width), title=title):
+            if block.X.shape[0]:
+                yield self.piece(block)
+
     def reduce(self, function: Callable[[Piece], Any], title: str) -> Any:
         """The sum of function(piece)."""
         if self.kept is None:
@@ -76,9 +85,9 @@ class Pieces:
 class RiskObjective:
     """sum_i w_i loss(f_i, y_i) + alpha |b|^2, for the solvers of smooth functions."""
 
-    def __init__(self, problem: Problem, loss: Loss, alpha: float, pieces: Pieces | None = None) -> None:
+    def __init__(self, problem: Problem, loss: Loss, alpha: float) -> None:
         self.problem, self.loss, self.alpha = problem, loss, alpha
-        self.pieces = Pieces(problem) if pieces is None else pieces
+        self.pieces = Pieces(problem)
         self.separable = problem.outputs == 1 or not isinstance(loss, Logistic)
         self.rounding = 1e-6 if self.pieces.kind == np.float32 else 1e-13
         self._metric = Metric(problem)

@@ -80,6 +80,12 @@ def fold_of(block: Block, folds: int) -> np.ndarray:
     return Stream(0, "folds").integers(block.start, stop, folds)[rows, 0]
 
 
+def mean_square(features: Any) -> float:
+    """The mean squared length of a row of features, dense or sparse."""
+    squares = features.power(2) if hasattr(features, "power") else np.square(features, dtype=np.float64)
+    return float(np.asarray(squares.sum(axis=1)).mean()) if features.shape[0] else 1.0
+
+
 def wrong(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Which rows (n,) are classified wrongly: scores and +-1 codes of shape (n, k)."""
     if codes.shape[1] == 1:

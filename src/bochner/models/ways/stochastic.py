@@ -14,7 +14,7 @@ from ...losses import Loss
 from ...solvers import Solution, Stochastic
 from ...streams import Stream, sample_rows
 from .calibration import CALIBRATED, OUT, SAME, Judged
-from .problem import Fit, Problem, Training
+from .problem import Fit, Problem, Training, mean_square
 
 VALIDATED, FEWEST = 5000, 50  # rows held out at most; with fewer rows than this in all, none are
 TRIED, MEASURED = 2000, 500  # rows on which learning rates are tried, and whose features are averaged
@@ -150,9 +150,7 @@ class Walk:
 
     def mean_square(self, X: Any) -> float:
         """The mean squared length of rows of centred features."""
-        features = self.features(X)
-        squares = features.power(2) if hasattr(features, "power") else np.square(features)
-        length = float(np.asarray(squares.sum(axis=1)).mean()) * self.problem.scale**2
+        length = mean_square(self.problem.features(X)) * self.problem.scale**2
         return max(length - float(self.mean @ self.mean), 1e-9 * length, 1e-12)
 
     def loss_after(self, rate: float, judged: Block) -> float:
