@@ -10,7 +10,6 @@ features: the model below multiplies by sqrt(frequencies).
 """
 
 import argparse
-import gzip
 import math
 
 import numpy as np
@@ -35,16 +34,8 @@ class Scaled(torch.nn.Module):
         return self.factor * x
 
 
-def read_idx(name):
-    """One of MNIST's files: pictures as rows, or labels."""
-    raw = gzip.decompress((data.folder() / "mnist" / name).read_bytes())
-    header = 4 + 4 * raw[3]
-    return np.frombuffer(raw, np.uint8, offset=header).reshape(int.from_bytes(raw[4:8], "big"), -1)
-
-
-def load(part):
-    pictures, labels = read_idx(f"{part}-images-idx3-ubyte.gz"), read_idx(f"{part}-labels-idx1-ubyte.gz")
-    return torch.tensor(pictures / np.float32(255)), torch.tensor(labels[:, 0].astype(np.int64))
+def tensors(pictures, labels):
+    return torch.tensor(pictures / np.float32(255)), torch.tensor(labels.astype(np.int64))
 
 
 def kernel_model(expansions):
@@ -82,8 +73,8 @@ def main():
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--rows", type=int, default=60_000, help="training pictures to use")
     arguments = parser.parse_args()
-    x, y = (part[: arguments.rows] for part in load("train"))
-    test = load("t10k")
+    digits = data.mnist().first(arguments.rows)
+    (x, y), test = tensors(digits.X, digits.y), tensors(digits.X_test, digits.y_test)
     models = {"softmax on pixels": (torch.nn.Sequential(zero_linear(784)), BASELINE_RATE)}
     for expansions in arguments.expansions:
         models[f"{expansions} expansions"] = kernel_model(expansions), RATE

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from bochner.bench import BENCHES, Entry, machine
-from bochner.bench.fit import read_idx
 from bochner.bench.fwht import is_transform
 from bochner.bench.timing import WrongResultError, best_time, check
 from bochner.cli import main
 from bochner.cli.benchmarks import table_of
+from bochner.data.loading import file_of, read_idx
 from bochner.ops import native
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -60,7 +60,7 @@ def test_idx_files(tmp_path):
     (tmp_path / "x.gz").write_bytes(gzip.compress(content))
     assert read_idx(tmp_path / "x.gz").tolist() == [[0, 1, 2], [3, 4, 5]]
     with pytest.raises(FileNotFoundError, match="set BOCHNER_DATA"):
-        read_idx(tmp_path / "y.gz")
+        file_of("mnist/absent.gz")
 
 
 @pytest.mark.slow

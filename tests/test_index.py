@@ -1,6 +1,5 @@
 """The index: what it finds, rows that come and go, files that are whole, and sentences for what it refuses."""
 
-import gzip
 import json
 import pickle
 import subprocess
@@ -285,15 +284,6 @@ def test_bad_queries():
 # ---- recall at size ----
 
 
-def pictures(name):
-    """Rows of an IDX file of pictures."""
-    file = data.folder() / "mnist" / name
-    if not file.is_file():
-        pytest.skip("MNIST is not here: set BOCHNER_DATA")
-    raw = gzip.decompress(file.read_bytes())
-    return np.frombuffer(raw, np.uint8, offset=16).reshape(int.from_bytes(raw[4:8], "big"), -1)
-
-
 def true_neighbours(rows, queries, k):
     """By exact float64 products, a block of queries at a time."""
     rows = rows.astype(np.float64)
@@ -307,7 +297,10 @@ def true_neighbours(rows, queries, k):
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_recall_on_mnist(precision):
     """The 10 nearest of 60,000 pictures by Euclidean distance of raw pixels, for 1,000 test pictures."""
-    rows, queries = pictures("train-images-idx3-ubyte.gz"), pictures("t10k-images-idx3-ubyte.gz")[:1000]
+    if not (data.folder() / "mnist").is_dir():
+        pytest.skip("MNIST is not here: set BOCHNER_DATA")
+    digits = data.mnist()
+    rows, queries = digits.X, digits.X_test[:1000]
     true = true_neighbours(rows, queries, 10)
     search = MaxoutIndex(precision=precision, random_state=0).fit(rows)
     for settings, largest in (({}, 0.06), ({"n_probes": 64, "max_candidates": 1200}, 0.02)):

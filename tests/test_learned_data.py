@@ -1,7 +1,6 @@
 """Learned against random frequencies on the paper's data, in BOCHNER_DATA: means over splits, spread over seeds."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from bochner import LearnedFourierClassifier, RandomFeatureClassifier, RandomFourier, data
@@ -9,31 +8,19 @@ from bochner import LearnedFourierClassifier, RandomFeatureClassifier, RandomFou
 pytestmark = pytest.mark.slow
 
 
-def path_of(name):
-    path = data.folder() / name
-    if not path.is_file():
-        pytest.skip(f"there is no {name} in the folder of data sets")
-    return path
-
-
 def saheart():
-    table = pd.read_csv(path_of("saheart/SAheart.csv"), skipinitialspace=True)
-    labels = table.pop("chd").to_numpy()
-    table["famhist"] = table["famhist"].str.strip() == "Present"
-    return table.iloc[:, 1:].to_numpy(dtype=float), labels  # the first column is a row number
+    require("saheart/SAheart.csv")
+    return data.heart_disease()
 
 
 def adult():
-    """Six numbers, standardised (capital gains and losses as logarithms), and 102 columns of ones and zeros."""
-    first = pd.read_csv(path_of("adult/adult.data.gz"), header=None, skipinitialspace=True)
-    second = pd.read_csv(path_of("adult/adult.test.gz"), header=None, skipinitialspace=True, skiprows=1)
-    both = pd.concat([first, second], ignore_index=True)
-    labels = both.pop(14).str.startswith(">50K").to_numpy()
-    numbers = [0, 2, 4, 10, 11, 12]
-    both[[10, 11]] = np.log1p(both[[10, 11]])
-    both[numbers] = (both[numbers] - both[numbers][: len(first)].mean()) / both[numbers][: len(first)].std()
-    rows = pd.get_dummies(both, columns=[k for k in both.columns if k not in numbers]).to_numpy(dtype=float)
-    return rows[: len(first)], labels[: len(first)], rows[len(first) :], labels[len(first) :]
+    require("adult/adult.data.gz")
+    return data.adult("mixed").standardized()
+
+
+def require(name):
+    if not (data.folder() / name).is_file():
+        pytest.skip(f"there is no {name} in the folder of data sets")
 
 
 def models(columns, seed):

@@ -1,10 +1,38 @@
-"""Baselines of the papers."""
+"""Every experiment of the papers on small data, and their baselines."""
+
+import json
 
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from bochner.papers.jointly_fitted import ACTIVATIONS, JointlyFitted
+from bochner.papers import EXPERIMENTS, Comparison, Job
+from bochner.papers.kitchen_sinks.jointly_fitted import ACTIVATIONS, JointlyFitted
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_quick_version(name):
+    """Runs without any data set, and what it says can be written, read and drawn."""
+    said: list[str] = []
+    found = EXPERIMENTS[name].run(Job(quick=True, say=said.append))
+    assert found.settings
+    assert found.comparisons or found.claims
+    assert json.loads(json.dumps(found.to_json(), allow_nan=False))
+    for comparison in found.comparisons:
+        assert np.isfinite(comparison.ours)
+    for chart in found.charts:
+        columns = {chart.x, chart.y, chart.color, chart.label} - {None}
+        assert chart.rows
+        assert all(columns <= row.keys() for row in chart.rows)
+
+
+def test_verdicts():
+    assert Comparison("a", 5.0, 5.2, tolerance=0.3).verdict == "agrees"
+    assert Comparison("a", 5.0, 5.4, tolerance=0.3).verdict == "worse"
+    assert Comparison("a", 5.0, 4.0, tolerance=0.3).verdict == "better"
+    assert Comparison("a", 5.0, 4.0, better="higher").verdict == "worse"
+    assert Comparison("a", 5.0, 4.0, better=None).verdict == "differs"
+    assert Comparison("a", None, 4.0).verdict == "nothing printed"
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

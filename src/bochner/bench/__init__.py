@@ -1,11 +1,12 @@
 """Speed, honestly: ours, each peer that is installed, and a measured limit, in one run; no number without a check."""
 
+from ..machine import machine
 from .features import bench_features
 from .fit import bench_fit
 from .fwht import bench_fwht
 from .gram import bench_gram
 from .softmax import bench_softmax
-from .timing import Entry, machine
+from .timing import Entry
 
 BENCHES = {
     "fwht": bench_fwht,

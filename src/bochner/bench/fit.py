@@ -5,15 +5,11 @@ Data: the four IDX files of MNIST under BOCHNER_DATA (see `bochner data list`).
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-import numpy as np
-
-from .. import data
+from ..data import mnist
 from .timing import Entry
 
 OURS = {
@@ -33,7 +29,7 @@ PROGRAM = """
 import json, sys, time
 import numpy as np
 import bochner
-from bochner.bench.fit import load_mnist
+from bochner.data import mnist
 from bochner.bench.timing import PeakMemory
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import RidgeClassifier
@@ -45,7 +41,7 @@ def model(basis):
     return bochner.RandomFeatureClassifier(basis)
 
 bytes_wanted = sys.argv[2] == "ours"
-X, y, X_test, y_test = load_mnist()
+X, y, X_test, y_test = mnist()
 if not bytes_wanted:
     X, X_test = X.astype(np.float32) / 255, X_test.astype(np.float32) / 255
 memory = PeakMemory()
@@ -58,7 +54,7 @@ print(json.dumps({"seconds": seconds, "error": error, "peak": memory.bytes}))
 
 
 def bench_fit(quick: bool = False) -> list[Entry]:
-    load_mnist()  # says what is missing before anything is measured
+    mnist()  # says what is missing before anything is measured
     entries = []
     chosen = [(name, code, "ours") for name, code in OURS.items()]
     chosen += [(name, code, "peer") for name, code in PEERS.items()]
@@ -70,20 +66,3 @@ def bench_fit(quick: bool = False) -> list[Entry]:
         note = f"test error {100 * found['error']:.2f} %, peak {found['peak'] / 1e9:.2f} GB"
         entries.append(Entry("MNIST, fit", name, kind, found["seconds"], 60_000 / found["seconds"], "rows/s", note))
     return entries
-
-
-def load_mnist() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    folder = data.folder() / "mnist"
-    parts = [read_idx(folder / f"{name}.gz") for name in (
-        "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte",
-    )]  # fmt: skip
-    return parts[0].reshape(-1, 784), parts[1], parts[2].reshape(-1, 784), parts[3]
-
-
-def read_idx(path: Path) -> np.ndarray:
-    """An array in the format of the MNIST files."""
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no {str(path)!r}: set BOCHNER_DATA to the folder of the data sets.")
-    content = gzip.decompress(path.read_bytes())
-    shape = [int.from_bytes(content[4 + 4 * k : 8 + 4 * k], "big") for k in range(content[3])]
-    return np.frombuffer(content, dtype=np.uint8, offset=4 + 4 * len(shape)).reshape(shape)

@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 
-from .fit import load_mnist
+from ..data import mnist
 from .timing import Entry
 
 WORK = "MNIST, softmax, 4,096 features"
@@ -23,10 +23,10 @@ PROGRAM = """
 import json, sys, time, warnings
 import numpy as np
 import bochner
-from bochner.bench.fit import load_mnist
+from bochner.data import mnist
 from sklearn.linear_model import LogisticRegression
 
-X, y, X_test, y_test = load_mnist()
+X, y, X_test, y_test = mnist()
 basis = bochner.RandomFourier(4096, precision="int8", random_state=0)
 warnings.simplefilter("ignore")  # saga says that it has not converged
 
@@ -48,7 +48,7 @@ print(json.dumps({"seconds": seconds, "error": float(np.mean(labels != y_test))}
 
 
 def bench_softmax(quick: bool = False) -> list[Entry]:
-    load_mnist()  # says what is missing before anything is measured
+    mnist()  # says what is missing before anything is measured
     entries = []
     for name, (kind, code) in list(CONTESTANTS.items())[: 3 if quick else None]:
         done = subprocess.run([sys.executable, "-c", PROGRAM, code], capture_output=True, text=True, check=False)

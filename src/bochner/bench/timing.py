@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import platform
-import subprocess
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from ..ops import describe, threads
-
-PACKAGES = ("numpy", "scipy", "scikit-learn", "fht-cpu", "torch")
 
 
 @dataclass(frozen=True)
@@ -67,43 +60,3 @@ class PeakMemory:
 def check(what: str, close: bool) -> None:
     if not close:
         raise WrongResultError(f"{what} gives a wrong result: no speed is reported.")
-
-
-def machine() -> dict[str, Any]:
-    """What the numbers were measured on, and with which versions."""
-    return {
-        "processor": processor(),
-        "cores": threads.available(),
-        "instruction_set": describe()["instruction_set"],
-        "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES},
-        "commit": commit(),
-        "date": time.strftime("%Y-%m-%d"),
-    }
-
-
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
-def version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def commit() -> str | None:
-    """The commit of the source, if this is a checkout."""
-    here = Path(__file__).parent
-    try:
-        done = subprocess.run(
-            ["git", "describe", "--always", "--dirty"], cwd=here, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip() or None

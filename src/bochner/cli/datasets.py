@@ -7,7 +7,7 @@ from typing import Any
 from cyclopts import App
 from rich.table import Table
 
-from .. import data as catalogue
+from ..data import catalogue
 from .app import Printing, app, show
 
 data = App(name="data", help="The data sets of the experiments, in the folder that BOCHNER_DATA names.")

@@ -1,0 +1,6 @@
+"""Random maxout features (Mroueh, Rennie and Goel, 2015)."""
+
+from ..findings import Experiment
+from . import distances
+
+EXPERIMENTS: tuple[Experiment, ...] = (distances.EXPERIMENT,)
