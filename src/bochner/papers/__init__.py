@@ -3,9 +3,10 @@
 They use the library's public names only. Each module runs one experiment and returns Findings.
 """
 
-from . import kitchen_sinks, maxout
+from . import beyond, kitchen_sinks, maxout
 from .findings import Chart, Claim, Comparison, Experiment, Findings, Job
 
-EXPERIMENTS = {experiment.name: experiment for paper in (maxout, kitchen_sinks) for experiment in paper.EXPERIMENTS}
+PAPERS = (maxout, kitchen_sinks, beyond)
+EXPERIMENTS = {experiment.name: experiment for paper in PAPERS for experiment in paper.EXPERIMENTS}
 
 __all__ = ["EXPERIMENTS", "Chart", "Claim", "Comparison", "Experiment", "Findings", "Job"]

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Comparison:
-    """One printed number and ours. They agree within `tolerance`; beyond it, `why` is what we believe the reason to be.
+    """A number that was printed, or that a peer reached, and ours. They agree within `tolerance`.
 
+    Beyond it, `why` is what we believe the reason to be.
     Spreads are standard deviations over seeds. `better` says which way is better, if one is.
     """
 
@@ -103,3 +104,4 @@ class Experiment:
     title: str
     run: Callable[[Job], Findings]
     needs: tuple[str, ...] = ()
+    beside: str = "printed"  # whose numbers stand beside ours
