@@ -26,22 +26,28 @@ def at_random(model: Any, choices: dict[str, list[Any]]) -> Iterator[Any]:
 def gradient_boosting(labels: bool) -> Iterator[Any]:
     kind = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
     model = kind(max_iter=1000, early_stopping=True, n_iter_no_change=10, random_state=0)
-    rates = [0.02, 0.05, 0.1, 0.2]
-    choices = {"learning_rate": rates, "max_leaf_nodes": [15, 31, 63, 127], "l2_regularization": [0.0, 1.0, 10.0]}
+    choices: dict[str, list[Any]] = {
+        "learning_rate": [0.02, 0.05, 0.1, 0.2],
+        "max_leaf_nodes": [15, 31, 63, 127],
+        "l2_regularization": [0.0, 1.0, 10.0],
+    }
     return at_random(model, choices)
 
 
 def exact_svm(labels: bool) -> Iterator[Any]:
     """`gamma="scale"` is 1 / (columns x variance): the numbers are meant for columns of variance 1."""
     kind = SVC if labels else SVR
-    choices = {"C": [0.3, 1.0, 3.0, 10.0, 30.0, 100.0], "gamma": ["scale", 0.003, 0.01, 0.03, 0.1, 0.3, 1.0]}
+    choices: dict[str, list[Any]] = {
+        "C": [0.3, 1.0, 3.0, 10.0, 30.0, 100.0],
+        "gamma": ["scale", 0.003, 0.01, 0.03, 0.1, 0.3, 1.0],
+    }
     return at_random(kind(cache_size=1000), choices)
 
 
 def small_network(labels: bool) -> Iterator[Any]:
     kind = MLPClassifier if labels else MLPRegressor
     model = kind(early_stopping=True, n_iter_no_change=5, random_state=0)
-    choices = {
+    choices: dict[str, list[Any]] = {
         "hidden_layer_sizes": [(100,), (300,), (100, 100), (300, 100)],
         "alpha": [1e-5, 1e-4, 1e-3, 1e-2],
         "learning_rate_init": [3e-4, 1e-3, 3e-3],

@@ -1,4 +1,4 @@
-"""Our best model in a number of seconds: `tune` chooses settings for each basis, held-out rows choose the basis, and the
+"""Our best model in a number of seconds: `tune` chooses settings of each basis, held-out rows choose the basis, and the
 number of features is doubled for as long as the time allows and the held-out error falls.
 """
 
