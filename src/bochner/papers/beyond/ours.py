@@ -1,48 +1,43 @@
-"""Our best model in a number of seconds: `tune` chooses settings of each basis, held-out rows choose the basis, and the
-number of features is doubled for as long as the time allows and the held-out error falls.
+"""Our best model in a number of seconds: `tune` chooses settings of each basis, held-out rows choose among bases, and
+the features of the best so far are doubled for as long as the time allows.
 """
 
 from __future__ import annotations
 
-import time
+from itertools import product
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 import bochner
-from bochner.data import Split
 
-from .search import Error, Found, described, timed_fit
+from .search import Candidate, Error, Found, Trials, Views
 
 FEATURES, TUNING_ROWS = 512, 10_000
-MOST_FEATURES = 16_384
-GAIN = 0.995  # a doubling must lower the held-out error at least this much
+WORK = 4.0  # times as much, at most, with twice the features
+REFIT = 1.4  # times the seconds of a trial for a fit on all rows: a quarter more rows, and some air
+NEAR = 1.1  # candidates further than this from the best are not widened
 
 
-def search_ours(split: Split, error: Error, seconds: float, labels: bool) -> Found:
-    begun = time.perf_counter()
-    fold = np.arange(len(split.y)) % 5 == 0
-    train, held = np.flatnonzero(~fold), np.flatnonzero(fold)[:10_000]
-
-    def judge(model: Any) -> tuple[float, float]:
-        took, fitted = timed_fit(model, split, train)
-        return error(split.y[held], fitted.predict(split.X[held])), took
-
-    tuned = [tuned_model(basis, split, train[:TUNING_ROWS], labels) for basis in bases()]
-    tried = [(*judge(model), model) for model in tuned]
-    best, took, model = min(tried, key=lambda entry: entry[0])
-    # A doubling makes at most four times the work, and the last fit is made once more on all rows.
-    while 4 * took * 2.3 < seconds - (time.perf_counter() - begun) and components(model) < MOST_FEATURES:
-        larger = widened(model)
-        found, took = judge(larger)
-        tried.append((found, took, larger))
-        if found > GAIN * best:
+def search_ours(views: Views, error: Error, seconds: float, labels: bool) -> Found:
+    trials = Trials(views, error, seconds)
+    open_ones: list[tuple[float, float, Candidate]] = []
+    for view, basis in product(views, bases()):
+        if open_ones and trials.left < seconds / 2:
             break
-        best, model = found, larger
-    _, fitted = timed_fit(model, split, np.arange(len(split.y)))
-    result = error(split.y_test, fitted.predict(split.X_test))
-    return Found(result, time.perf_counter() - begun, len(tried), len(split.y), described(model))
+        candidate = tuned(basis, view, trials, labels)
+        open_ones.append((*trials.judge(candidate, trials.train), candidate))
+    last = max(took for _, took, _ in open_ones)
+    while open_ones:
+        open_ones.sort(key=lambda entry: entry[0])
+        found, took, candidate = open_ones.pop(0)
+        best = min(error for error, _ in trials.errors)
+        if found > NEAR * best or WORK * took + REFIT * max(last, WORK * took) > trials.left:
+            continue
+        wider = Candidate(candidate.view, widened(candidate.model))
+        open_ones.append((*trials.judge(wider, trials.train), wider))
+        last = max(last, open_ones[-1][1])
+    return trials.finish()
 
 
 def bases() -> list[Any]:
@@ -54,18 +49,15 @@ def bases() -> list[Any]:
     ]
 
 
-def tuned_model(basis: Any, split: Split, rows: np.ndarray, labels: bool) -> Any:
+def tuned(basis: Any, view: str, trials: Trials, labels: bool) -> Candidate:
+    rows, split = trials.train[:TUNING_ROWS], trials.views[view]
     found = bochner.tune(split.X[rows], split.y[rows], basis=basis, components=[FEATURES], classification=labels)
     kind = bochner.RandomFeatureClassifier if labels else bochner.RandomFeatureRegressor
-    return kind(found.basis)
-
-
-def components(model: Any) -> int:
-    return int(model.basis.n_components)
+    return Candidate(view, kind(found.basis))
 
 
 def widened(model: Any) -> Any:
     """The same model with twice the features."""
     wider = clone(model)
-    wider.basis.set_params(n_components=2 * components(model))
+    wider.basis.set_params(n_components=2 * int(model.basis.n_components))
     return wider

@@ -1,4 +1,4 @@
-"""The best settings that a number of seconds can find, the same search for every kind of model.
+"""The best settings that a number of seconds can find, the same search for every kind of peer.
 
 A model is first tried on few rows, and on twice as many until a fit takes a noticeable share of the time. At that size
 settings are tried at random for half of the time and judged by held-out rows; the best is then fitted on as many rows
@@ -8,9 +8,9 @@ as the rest of the time allows, judging by how its cost grew.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,18 @@ FIRST_ROWS = 500
 NOTICEABLE = 1 / 20  # of the time
 SEARCHING = 1 / 2
 STEEPEST = 3.0  # seconds grow like a power of the rows, at most this one
+JUDGES = 10_000  # held-out rows, at most
 
 Error = Callable[[np.ndarray, np.ndarray], float]
+Views = Mapping[str, Split]  # the same rows with their columns prepared in several ways, the most usual first
+
+
+class Candidate(NamedTuple):
+    view: str
+    model: Any
+
+    def __str__(self) -> str:
+        return f"{' '.join(repr(self.model).split())} on {self.view}"
 
 
 @dataclass(frozen=True)
@@ -30,49 +40,68 @@ class Found:
 
     error: float
     seconds: float
-    candidates: int
+    tried: int
     rows: int
-    settings: str
+    best: str
 
 
-def search(candidates: Iterator[Any], split: Split, error: Error, seconds: float) -> Found:
-    """`candidates` are estimators without end, the most usual settings first."""
-    begun = time.perf_counter()
-    fold = np.arange(len(split.y)) % 5 == 0  # rows are in random order
-    train, held = np.flatnonzero(~fold), np.flatnonzero(fold)[:10_000]
-    first = next(candidates)
-    rows, last, power = sample_size(first, split, train, seconds)
-    tried: list[tuple[float, Any]] = []
-    candidate = first
-    while not tried or time.perf_counter() - begun + last < SEARCHING * seconds:
-        last, model = timed_fit(candidate, split, train[:rows])
-        tried.append((error(split.y[held], model.predict(split.X[held])), candidate))
-        candidate = next(candidates)
-    best = min(tried, key=lambda pair: pair[0])[1]
-    left = max(seconds - (time.perf_counter() - begun), last)
-    affordable = int(min(len(split.y), rows * (left / last) ** (1.0 / power)))
-    _, model = timed_fit(best, split, np.arange(affordable))
-    found = error(split.y_test, model.predict(split.X_test))
-    return Found(found, time.perf_counter() - begun, len(tried), affordable, described(best))
+class Trials:
+    """Fits and their errors on held-out rows, against a clock."""
+
+    def __init__(self, views: Views, error: Error, seconds: float) -> None:
+        self.views, self.error, self.seconds = views, error, seconds
+        self.begun = time.perf_counter()
+        fold = np.arange(len(next(iter(views.values())).y)) % 5 == 0  # rows are in random order
+        self.train, self.held = np.flatnonzero(~fold), np.flatnonzero(fold)[:JUDGES]
+        self.errors: list[tuple[float, Candidate]] = []
+
+    @property
+    def left(self) -> float:
+        return self.seconds - (time.perf_counter() - self.begun)
+
+    def fit(self, candidate: Candidate, rows: np.ndarray) -> float:
+        """Seconds of a fit."""
+        begun, split = time.perf_counter(), self.views[candidate.view]
+        candidate.model.fit(split.X[rows], split.y[rows])
+        return time.perf_counter() - begun
+
+    def judge(self, candidate: Candidate, rows: np.ndarray) -> tuple[float, float]:
+        """Held-out error, and seconds of the fit."""
+        took, split = self.fit(candidate, rows), self.views[candidate.view]
+        found = self.error(split.y[self.held], candidate.model.predict(split.X[self.held]))
+        self.errors.append((found, candidate))
+        return found, took
+
+    def finish(self, rows: int | None = None) -> Found:
+        """The best candidate on the first rows of all, or on all, judged by the test rows."""
+        best = min(self.errors, key=lambda pair: pair[0])[1]
+        split = self.views[best.view]
+        rows = len(split.y) if rows is None else min(rows, len(split.y))
+        self.fit(best, np.arange(rows))
+        found = self.error(split.y_test, best.model.predict(split.X_test))
+        return Found(found, self.seconds - self.left, len(self.errors), rows, str(best))
 
 
-def sample_size(model: Any, split: Split, train: np.ndarray, seconds: float) -> tuple[int, float, float]:
+def search(models: Iterator[Any], views: Views, error: Error, seconds: float) -> Found:
+    """`models` are estimators without end, the most usual settings first."""
+    trials, names = Trials(views, error, seconds), list(views)
+    first = Candidate(names[0], next(models))
+    rows, took, power = sample_size(trials, first)
+    generator, candidate = np.random.default_rng(0), first
+    while not trials.errors or trials.left - took > (1.0 - SEARCHING) * seconds:
+        took = trials.judge(candidate, trials.train[:rows])[1]
+        candidate = Candidate(names[generator.integers(len(names))], next(models))
+    return trials.finish(int(rows * (max(trials.left, took) / took) ** (1.0 / power)))
+
+
+def sample_size(trials: Trials, candidate: Candidate) -> tuple[int, float, float]:
     """Rows at which a fit takes a noticeable share of the time, its seconds, and the power by which they grow."""
-    rows, last, power = min(FIRST_ROWS, len(train)), 0.0, 1.0
+    most = len(trials.train)
+    rows, last, power = min(FIRST_ROWS, most), 0.0, 1.0
     while True:
-        took, _ = timed_fit(model, split, train[:rows])
+        took = trials.fit(candidate, trials.train[:rows])
         if last > 0.05:  # below, it is all overhead
             power = float(np.clip(np.log2(took / last), 1.0, STEEPEST))
-        if took > NOTICEABLE * seconds or rows == len(train):
+        if took > NOTICEABLE * trials.seconds or rows == most:
             return rows, took, power
-        rows, last = min(2 * rows, len(train)), took
-
-
-def timed_fit(model: Any, split: Split, rows: np.ndarray) -> tuple[float, Any]:
-    begun = time.perf_counter()
-    model.fit(split.X[rows], split.y[rows])
-    return time.perf_counter() - begun, model
-
-
-def described(model: Any) -> str:
-    return " ".join(repr(model).split())
+        rows, last = min(2 * rows, most), took
