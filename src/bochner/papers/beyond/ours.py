@@ -45,7 +45,7 @@ def bases() -> list[Any]:
         bochner.RandomFourier(FEATURES, precision="int8", random_state=0),
         bochner.RandomFourier(FEATURES, kernel="laplacian", precision="int8", random_state=0),
         bochner.RandomMaxout(FEATURES, precision="int8", random_state=0),
-        bochner.RandomStumps(FEATURES, precision="int8", random_state=0),
+        bochner.RandomStumps(FEATURES, thresholds="normal", precision="int8", random_state=0),
     ]
 
 
