@@ -66,7 +66,9 @@ def test_idx_files(tmp_path):
 @pytest.mark.slow
 def test_bench_from_the_command_line(tmp_path, capsys):
     for what in ("fwht", "gram", "features"):
-        main(["bench", what, "--quick", "--out", str(tmp_path / "b.json")])
+        with pytest.raises(SystemExit) as end:
+            main(["bench", what, "--quick", "--out", str(tmp_path / "b.json")])
+        assert not end.value.code
         found = json.loads((tmp_path / "b.json").read_text())
         kinds = {entry["kind"] for entry in found["results"][what]}
         assert kinds == {"ours", "peer", "limit"}
