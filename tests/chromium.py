@@ -1,4 +1,4 @@
-"""A headless Chromium without a network, driven through a pipe by the DevTools protocol: the standard library is enough."""
+"""A headless Chromium without a network, driven through a pipe by the DevTools protocol; no package is needed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EYES = """(() => ({
     charts: [...document.querySelectorAll(".chart")].map((place) => {
         const box = place.querySelector("svg")?.getBoundingClientRect();
         return { drawn: place.dataset.drawn === "yes", width: box?.width ?? 0, height: box?.height ?? 0,
-                 marks: place.querySelectorAll("svg .mark-symbol path, svg .mark-rect path, svg .mark-text text").length };
+                 marks: place.querySelectorAll(".mark-symbol path, .mark-rect path, .mark-text text").length };
     }),
     overflow: document.scrollingElement.scrollWidth - innerWidth,
     ready: document.readyState === "complete"

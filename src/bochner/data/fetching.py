@@ -1,4 +1,4 @@
-"""Fetch the files of a data set: nothing gets its name before its checksum is right, and nothing is replaced unasked."""
+"""Fetch the files of a data set: none gets its name before its checksum is right, and none is replaced unasked."""
 
 from __future__ import annotations
 

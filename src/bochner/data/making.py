@@ -57,7 +57,7 @@ def spoken_digits(body: bytes, folder: Path) -> bytes:
 
 def npz(**arrays: np.ndarray) -> bytes:
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
 
 

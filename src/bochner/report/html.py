@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -62,13 +63,14 @@ def part(name: str) -> str:
     return (PARTS / name).read_text(encoding="utf-8")
 
 
+@cache  # making it takes seconds
 def vega() -> str:
     """Vega, Vega-Lite and vega-embed as one script, of the version that the specifications are written for."""
     import altair
     import vl_convert
 
     version = ".".join(altair.SCHEMA_VERSION.split(".")[:2])
-    script: str = vl_convert.javascript_bundle(None, vl_version=version)
+    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
