@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -10,8 +11,9 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +43,9 @@ def executable() -> str | None:
 class Browser:
     """One page: `open` it, `evaluate` in it; what it asked the network for and what it complained of are kept."""
 
-    def __init__(self, into: int, out: int) -> None:
+    def __init__(self, into: FileIO, out: FileIO) -> None:
         self.into, self.out, self.rest, self.number, self.session = into, out, b"", 0, None
+        self.dialogs = 0
         self.requests: list[str] = []
         self.complaints: list[str] = []
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
@@ -50,15 +53,19 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
 
-    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+    def tell(self, method: str, **parameters: Any) -> int:
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if self.session is not None:
             message["sessionId"] = self.session
-        os.write(self.into, json.dumps(message).encode() + b"\0")
+        self.into.write(json.dumps(message).encode() + b"\0")
+        return self.number
+
+    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+        number = self.tell(method, **parameters)
         while True:
             answer = self.receive()
-            if answer.get("id") == self.number:
+            if answer.get("id") == number:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']['message']}")
                 return answer["result"]
@@ -67,7 +74,7 @@ class Browser:
         while b"\0" not in self.rest:
             if not select.select([self.out], [], [], PATIENCE)[0]:
                 raise TimeoutError(f"the browser said nothing for {PATIENCE} seconds.")
-            chunk = os.read(self.out, 1 << 20)
+            chunk = self.out.read(1 << 20)
             if not chunk:
                 raise RuntimeError("the browser ended.")
             self.rest += chunk
@@ -81,6 +88,9 @@ class Browser:
             self.requests.append(said["request"]["url"])
         elif event == "Runtime.exceptionThrown":
             self.complaints.append(said["exceptionDetails"]["text"])
+        elif event == "Page.javascriptDialogOpening":
+            self.dialogs += 1
+            self.tell("Page.handleJavaScriptDialog", accept=True)
         elif event == "Runtime.consoleAPICalled" and said["type"] in ("error", "warning", "assert"):
             self.complaints.append(" ".join(str(a.get("value", a.get("description", ""))) for a in said["args"]))
         elif event == "Log.entryAdded" and said["entry"]["level"] in ("error", "warning"):
@@ -88,18 +98,30 @@ class Browser:
 
     def open(self, path: Path, width: int, height: int = 900, scheme: str = "light") -> dict[str, Any]:
         """What is to be seen once every chart is drawn."""
-        phone = width < 600
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                 deviceScaleFactor=2 if phone else 1, mobile=phone)  # fmt: skip
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.resize(width, height)
+        self.colours(scheme)
         self.ask("Page.navigate", url=path.resolve().as_uri())
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
+        return self.wait(lambda seen: True)
+
+    def resize(self, width: int, height: int = 900) -> None:
+        phone = width < 600
+        scale = 2 if phone else 1
+        self.ask(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=phone
+        )
+
+    def colours(self, scheme: str) -> None:
+        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def wait(self, until: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """What is to be seen, once all is drawn and as it should be."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
             seen = self.evaluate(EYES)
-            if seen and seen["ready"]:
+            if seen and seen["ready"] and until(seen):
                 return seen
             time.sleep(0.1)
-        raise TimeoutError(f"{path} was not drawn in {PATIENCE} seconds; it complained: {self.complaints}")
+        raise TimeoutError(f"not drawn in {PATIENCE} seconds; the page complained: {self.complaints}")
 
     def evaluate(self, expression: str) -> Any:
         return self.ask("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
@@ -116,19 +138,31 @@ def browser() -> Iterator[Browser]:
     program = executable()
     if program is None:
         raise FileNotFoundError(f"no browser is installed: one of {', '.join(NAMES)} is needed (`make browser`).")
-    reads, writes = os.pipe(), os.pipe()  # the browser reads from 3 and writes to 4
-    with tempfile.TemporaryDirectory() as profile:
-        command = f'exec "$0" "$@" 3<&{reads[0]} 4>&{writes[1]}'
+    with tempfile.TemporaryDirectory() as profile, pipe() as (hear, into), pipe() as (out, speak):
+
+        def connect() -> None:
+            """The browser listens on 3 and answers on 4, wherever those were."""
+            os.dup2(hear.fileno(), 3)
+            os.dup2(speak.fileno(), 4)
+
         process = subprocess.Popen(
-            ["sh", "-c", command, program, *OPTIONS, f"--user-data-dir={profile}", "about:blank"],
-            pass_fds=(reads[0], writes[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [program, *OPTIONS, f"--user-data-dir={profile}", "about:blank"], close_fds=False, preexec_fn=connect,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        os.close(reads[0])
-        os.close(writes[1])
+        speak.close()  # so that its end is noticed
         try:
-            yield Browser(reads[1], writes[0])
+            yield Browser(into, out)
         finally:
             process.terminate()
             process.wait(timeout=PATIENCE)
-            os.close(reads[1])
-            os.close(writes[0])
+
+
+@contextmanager
+def pipe() -> Iterator[tuple[FileIO, FileIO]]:
+    """Two ends, numbered out of the way of those that the browser wants."""
+    ends = os.pipe()
+    high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
+    for end in ends:
+        os.close(end)
+    with FileIO(high[0], "r") as reads, FileIO(high[1], "w") as writes:
+        yield reads, writes

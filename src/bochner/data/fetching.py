@@ -100,8 +100,8 @@ def contents(body: bytes, size: int) -> Iterator[bytes]:
                 if opened is not None:
                     packed = opened.read()
                     candidates += [packed, unpacked(packed, size)]
-    except tarfile.TarError:
-        pass
+    except (tarfile.TarError, EOFError, zlib.error):
+        pass  # no archive, or half of one: what was found so far is tried
     yield from (content for content in candidates if len(content) == size)
 
 

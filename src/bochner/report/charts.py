@@ -89,8 +89,7 @@ def axes(rows: list[dict[str, Any]], chart: dict[str, Any]) -> dict[str, Any]:
         if not quantity:
             encoded[name] = channel(name, type="ordinal", sort=None, title=title, axis=names_axis(rows, name))
             continue
-        kind = "log" if chart[f"log_{name}"] else "linear"
-        scale = alt.Scale(type=kind, nice=kind == "linear", **({} if kind == "log" else {"zero": False}))
+        scale = alt.Scale(type="log", nice=False) if chart[f"log_{name}"] else linear(chart)
         # About as many ticks as a phone has room for; Vega takes fewer where labels would touch.
         encoded[name] = channel(name, type="quantitative", title=title, scale=scale, axis=alt.Axis(tickCount=6))
     encoded["tooltip"] = [
@@ -101,6 +100,11 @@ def axes(rows: list[dict[str, Any]], chart: dict[str, Any]) -> dict[str, Any]:
     if chart["label"] is not None and chart["kind"] == "text":
         encoded["text"] = alt.Text("label", type="nominal")
     return encoded
+
+
+def linear(chart: dict[str, Any]) -> Any:
+    """Words need room beyond the outermost place."""
+    return alt.Scale(zero=False, padding=12 if chart["kind"] == "text" else 0)
 
 
 def names_axis(rows: list[dict[str, Any]], name: str) -> Any:
