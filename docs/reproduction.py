@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bochner.papers import EXPERIMENTS
 from bochner.report.numbers import cells, duration
-from bochner.report.records import by_paper, read_records, tally
+from bochner.report.records import by_paper, heading, read_records, tally
 
 HERE = Path(__file__).parent
 HEAD = """# The papers' numbers and ours
@@ -32,9 +32,9 @@ def counted(records):
     return ", ".join(f"{number} {words[name]}" for name, number in tally(records).items() if number) + ".\n\n"
 
 
-def numbers(comparisons):
-    lines = ["| what | printed | ours | difference | verdict | why |", "|---|---:|---:|---:|---|---|"]
-    for comparison in comparisons:
+def numbers(record):
+    lines = [f"| what | {heading(record)} | ours | difference | verdict | why |", "|---|---:|---:|---:|---|---|"]
+    for comparison in record["comparisons"]:
         shown = [cell(text) for text in (comparison["what"], *cells(comparison).values(), comparison["verdict"])]
         lines.append("| " + " | ".join([*shown, cell(comparison["why"])]) + " |")
     return "\n".join(lines) + "\n\n"
@@ -51,7 +51,7 @@ def claims(found):
 def experiment(record):
     machine = record["machine"]
     text = f"### {cell(record['title'])}\n\n"
-    text += numbers(record["comparisons"]) if record["comparisons"] else ""
+    text += numbers(record) if record["comparisons"] else ""
     text += claims(record["claims"]) if record["claims"] else ""
     text += "".join(f"{cell(remark)}\n\n" for remark in record["remarks"])
     return text + (

@@ -100,6 +100,18 @@ def test_quick_runs_are_marked(pages):
     assert len(Reader(pages[1]).all("span", **{"class": "quick"})) == 2  # in the list and at the experiment
 
 
+def test_columns_of_a_table_are_those_that_say_something():
+    def headings(changed):
+        read = Reader(page([changed]))
+        return {" ".join(word.split()) for word in read.words} & {"printed", "theirs", "ours", "difference", "verdict"}
+
+    alone = Comparison("a", None, 1.0, why="a reason").to_json()
+    assert headings(record()) == {"printed", "ours", "difference", "verdict"}
+    assert headings(record(paper="beyond")) == {"theirs", "ours", "difference", "verdict"}
+    assert headings({**record(), "comparisons": [alone]}) == set()
+    assert "a reason" in page([{**record(), "comparisons": [alone]}])
+
+
 def test_verdicts_are_counted():
     counts = tally([record(), record("again")])
     assert counts == {
@@ -121,6 +133,7 @@ def test_verdicts_are_counted():
         (Comparison("a", 3e-7, 4e-7, unit=""), ("3e-07", "4e-07", "+1e-07")),
         (Comparison("a", 0.0, -0.0, unit="s"), ("0 s", "0 s", "0")),
         (Comparison("a", 12, 0.52, unit="s"), ("12.00 s", "0.52 s", "-11.48")),
+        (Comparison("a", 4.929577465, 3.521126760), ("4.93 %", "3.52 %", "-1.41")),
     ],
 )
 def test_numbers(comparison, shown):

@@ -19,6 +19,7 @@ from ..data import folder as data_folder
 from ..papers import EXPERIMENTS, Experiment, Job
 from ..papers.performing import perform, write
 from ..report.numbers import cells, duration
+from ..report.records import heading
 from .app import Printing, app, show
 
 COLOURS = {"agrees": "green", "better": "blue", "worse": "red", "differs": "yellow"}
@@ -133,19 +134,19 @@ def described(record: dict[str, Any]) -> Group:
     title = f"{record['title']}{' (quick)' if record['quick'] else ''}, {duration(record['seconds'])}"
     parts: list[Any] = [Text(title, style="bold")]
     if record["comparisons"]:
-        parts.append(numbers_table(record["comparisons"]))
+        parts.append(numbers_table(record))
     for claim in record["claims"]:
         verdict = Text("holds", "green") if claim["holds"] else Text("does not hold", "red")
         parts.append(Text.assemble(verdict, f": {claim['text']} ({claim['evidence']})"))
     return Group(*parts, *(Text(f"· {remark}", "dim") for remark in record["remarks"]), "")
 
 
-def numbers_table(comparisons: list[dict[str, Any]]) -> Table:
+def numbers_table(record: dict[str, Any]) -> Table:
     table = Table("what")
-    for name in ("printed", "ours", "difference"):
+    for name in (heading(record), "ours", "difference"):
         table.add_column(name, justify="right")
     table.add_column("verdict")
-    for comparison in comparisons:
+    for comparison in record["comparisons"]:
         verdict, why = comparison["verdict"], comparison["why"]
         judged = Text.assemble((verdict, COLOURS.get(verdict, "dim")), f": {why}" if why else "")
         table.add_row(Text(comparison["what"]), *map(Text, cells(comparison).values()), judged)

@@ -103,8 +103,8 @@ def axes(rows: list[dict[str, Any]], chart: dict[str, Any]) -> dict[str, Any]:
 
 
 def linear(chart: dict[str, Any]) -> Any:
-    """Words need room beyond the outermost place."""
-    return alt.Scale(zero=False, padding=12 if chart["kind"] == "text" else 0)
+    """Points and words need room beyond the outermost place."""
+    return alt.Scale(zero=False, padding=0 if chart["kind"] == "line" else 12)
 
 
 def names_axis(rows: list[dict[str, Any]], name: str) -> Any:

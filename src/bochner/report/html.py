@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..storage import replacing
 from .numbers import cells, duration, said
-from .records import Record, by_paper, tally
+from .records import Record, by_paper, heading, tally
 
 PARTS = Path(__file__).parent / "page"
 PACKAGES = ("altair", "jinja2", "vl_convert")
@@ -42,7 +42,7 @@ def page(records: Sequence[Record]) -> str:
         loader=FileSystemLoader(PARTS), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(said=said, duration=duration)
-    environment.globals.update(cells=cells, drawing=drawing, notes=notes, tally=tally)
+    environment.globals.update(cells=cells, drawing=drawing, notes=notes, tally=tally, heading=heading)
     return environment.get_template("report.html").render(
         papers=by_paper(records),
         records=list(records),

@@ -23,12 +23,17 @@ def decimals(comparison: dict[str, Any]) -> int:
     """Enough for what was printed, for three figures of the larger and two of ours, and for the first of a spread."""
     larger = max(abs(comparison["ours"]), abs(comparison["printed"] or 0.0))
     needed = [figures(larger, 3), figures(comparison["ours"], 2)]
-    for value in (comparison["printed"], comparison["printed_spread"]):
-        if value is not None:
-            needed.append(len(f"{value:.10g}".partition(".")[2]) if "e" not in f"{value:.10g}" else 0)
+    needed += [as_printed(comparison[part]) for part in ("printed", "printed_spread") if comparison[part] is not None]
     if comparison["spread"]:
         needed.append(figures(comparison["spread"], 1))
     return min(max(needed), 6)
+
+
+def as_printed(value: float) -> int:
+    """Decimals that a number has, if it is one that people print: of a measured one they would be no use."""
+    text = f"{value:.10g}"
+    places = 0 if "e" in text else len(text.partition(".")[2])
+    return places if places <= figures(value, 4) else 0
 
 
 def figures(value: float, count: int) -> int:

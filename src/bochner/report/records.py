@@ -18,6 +18,7 @@ PAPERS = {
         "Uniform approximation of functions with random bases (Rahimi and Recht, 2008)",
     "mckernel": "McKernel (Curtó, Zarza and Kim)",
     "kernel_learning_random_fourier": "Kernel learning via random Fourier representations (Wang)",
+    "beyond": "Beyond the papers",
 }  # fmt: skip
 SHAPE: dict[str, type | tuple[type, ...]] = {
     "name": str, "paper": str, "title": str, "quick": bool, "seconds": (int, float), "machine": dict, "settings": dict,
@@ -78,6 +79,11 @@ def by_paper(records: Iterable[Record]) -> dict[str, list[Record]]:
 def paper_title(name: str) -> str:
     words = name.replace("_", " ").strip()
     return PAPERS.get(name, words[:1].upper() + words[1:])
+
+
+def heading(record: Record) -> str:
+    """What stands beside our numbers: the paper's, or those of others who were run with ours."""
+    return "theirs" if record["paper"] == "beyond" else "printed"
 
 
 def tally(records: Iterable[Record]) -> dict[str, int]:
