@@ -28,7 +28,7 @@ EYES = """(() => ({
     charts: [...document.querySelectorAll(".chart")].map((place) => {
         const box = place.querySelector("svg")?.getBoundingClientRect();
         return { drawn: place.dataset.drawn === "yes", width: box?.width ?? 0, height: box?.height ?? 0,
-                 marks: place.querySelectorAll(".mark-symbol path, .mark-rect path, .mark-text text").length };
+                 marks: place.querySelectorAll(".role-mark path, .role-mark text").length };
     }),
     overflow: document.scrollingElement.scrollWidth - innerWidth,
     ready: document.readyState === "complete"

@@ -160,6 +160,14 @@ def test_columns_of_any_name_and_type_are_drawn():
     assert drawings[7].specification["encoding"]["y"]["field"] == "y"
 
 
+def test_a_chart_without_rows_says_so():
+    chart = record()["charts"][0]
+    assert drawing({**chart, "rows": []}).note == "There is nothing to draw."
+    nothing = {**chart, "rows": [{"m": 0, "error": 0, "q": 1}]}
+    assert drawing(nothing).specification is None
+    assert "1 of 1 rows have no place" in page([{**record(), "charts": [nothing]}])
+
+
 def test_records_are_read_in_order_and_a_whole_one_comes_before_a_quick_one(tmp_path):
     for name, quick in (("b", False), ("a", True), ("b", True), ("c", False)):
         write(record(name, quick=quick), tmp_path)
@@ -175,6 +183,9 @@ def test_records_are_read_in_order_and_a_whole_one_comes_before_a_quick_one(tmp_
         ("{}", "'name' is missing"),
         (json.dumps({**record(), "claims": [{"text": "a"}]}), "an entry of 'claims' lacks"),
         (json.dumps({**record(), "seconds": float("nan")}), "NaN is no number"),
+        (json.dumps({**record(), "charts": [{**record()["charts"][0], "kind": "pie"}]}), "no known kind"),
+        (json.dumps({**record(), "charts": [{**record()["charts"][0], "x": "absent"}]}), "lacks a column"),
+        (json.dumps({**record(), "charts": [{**record()["charts"][0], "rows": [1]}]}), "is no record"),
         ("[" * 100_000, "is no record"),
     ],
 )

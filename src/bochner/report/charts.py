@@ -21,7 +21,7 @@ class Drawing:
     """What the page needs of a chart: the specification, names of its colours, height over width, a note."""
 
     title: str
-    specification: dict[str, Any]
+    specification: dict[str, Any] | None
     legend: list[str] = field(default_factory=list)
     legend_title: str = ""
     aspect: float | None = None
@@ -33,13 +33,15 @@ def drawing(chart: dict[str, Any]) -> Drawing:
     kept = [row for row in rows if drawable(row, chart)]
     left_out = len(rows) - len(kept)
     note = f"{left_out} of {len(rows)} rows have no place on a logarithmic axis." if left_out else ""
+    if not kept:
+        return Drawing(chart["title"], None, note=note or "There is nothing to draw.")
     legend = categories(kept, chart)
     picture = mark_of(chart)(alt.Chart(alt.Data(values=kept)))
     picture = picture.encode(**axes(kept, chart), **color(kept, chart, legend))
     picture = picture.properties(
         width="container", height=HEIGHT, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
     )
-    shape = len({row["y"] for row in kept}) / max(len({row["x"] for row in kept}), 1)
+    shape = len({row["y"] for row in kept}) / len({row["x"] for row in kept})
     return Drawing(
         chart["title"], picture.to_dict(), legend, (chart["color"] or "") if legend else "",
         min(max(shape, 0.2), 2.0) if chart["kind"] == "image" else None, note,

@@ -10,6 +10,7 @@ from typing import Any
 
 Record = dict[str, Any]
 
+KINDS = ("line", "point", "image", "text")
 VERDICTS = ("agrees", "better", "worse", "differs", "nothing printed")
 PAPERS = {
     "random_maxout_features": "Random maxout features (Mroueh, Rennie and Goel, 2015)",
@@ -46,7 +47,7 @@ def read_record(path: Path) -> Record:
     try:
         record = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse_constant)
         require_shape(record)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{str(path)!r} is no record of an experiment: {error}.") from None
     return dict(record)
 
@@ -66,6 +67,10 @@ def require_shape(record: Any) -> None:
         for entry in record[part]:
             if not isinstance(entry, dict) or not keys <= entry.keys():
                 raise ValueError(f"an entry of {part!r} lacks one of {', '.join(sorted(keys))}")
+    for chart in record["charts"]:
+        columns = {chart[part] for part in ("x", "y", "color", "label")} - {None}
+        if chart["kind"] not in KINDS or not all(columns <= row.keys() for row in chart["rows"]):
+            raise ValueError(f"the chart {chart['title']!r} is of no known kind, or lacks a column")
 
 
 def by_paper(records: Iterable[Record]) -> dict[str, list[Record]]:
