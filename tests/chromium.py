@@ -138,7 +138,8 @@ def browser() -> Iterator[Browser]:
     program = executable()
     if program is None:
         raise FileNotFoundError(f"no browser is installed: one of {', '.join(NAMES)} is needed (`make browser`).")
-    with tempfile.TemporaryDirectory() as profile, pipe() as (hear, into), pipe() as (out, speak):
+    profiles = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # its helpers may write to the last
+    with profiles as profile, pipe() as (hear, into), pipe() as (out, speak):
 
         def connect() -> None:
             """The browser listens on 3 and answers on 4, wherever those were."""

@@ -13,7 +13,7 @@ from bochner.papers.performing import perform, write
 from bochner.report import html, page, read_records
 from bochner.report.charts import drawing
 from bochner.report.numbers import cells, duration, said
-from bochner.report.records import by_paper, tally
+from bochner.report.records import by_paper, parted, tally
 from records import CHARTS, COMPARISONS, HOSTILE, record
 
 FIXED = "\N{NO-BREAK SPACE}"
@@ -117,6 +117,12 @@ def test_verdicts_are_counted():
     assert counts == {
         "agrees": 2, "better": 2, "worse": 2, "differs": 2, "nothing printed": 2, "holds": 2, "does not hold": 2,
     }  # fmt: skip
+    assert [[r["name"] for r in part] for part in parted([record(), record("contest", "beyond")])] == [
+        ["trying"], ["contest"],
+    ]  # fmt: skip
+    words = " ".join("".join(Reader(page([record("contest", "beyond")])).words).split())
+    assert "0 agree 0 are better" in words
+    assert "ours agrees with 1, is better than 1, is worse than 1, differs from 1." in words
     assert list(by_paper([record(), record(paper="my_own work")])) == [
         "Random maxout features (Mroueh, Rennie and Goel, 2015)", "My own work",
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..storage import replacing
 from .numbers import cells, duration, said
-from .records import Record, by_paper, heading, tally
+from .records import VERDICTS, Record, by_paper, heading, parted, tally
 
 PARTS = Path(__file__).parent / "page"
 PACKAGES = ("altair", "jinja2", "vl_convert")
@@ -42,11 +42,13 @@ def page(records: Sequence[Record]) -> str:
         loader=FileSystemLoader(PARTS), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(said=said, duration=duration)
-    environment.globals.update(cells=cells, drawing=drawing, notes=notes, tally=tally, heading=heading)
+    environment.globals.update(cells=cells, drawing=drawing, heading=heading, notes=notes, tally=tally)
     return environment.get_template("report.html").render(
         papers=by_paper(records),
         records=list(records),
-        total=tally(records),
+        total=tally(parted(records)[0]),
+        contests=tally(parted(records)[1]),
+        verdicts=VERDICTS[:4],
         style=Markup(part("style.css")),
         scripts=[Markup(script) for script in scripts],
         digests=[digest(script) for script in scripts],

@@ -10,6 +10,7 @@ from typing import Any
 
 Record = dict[str, Any]
 
+BEYOND = "beyond"
 KINDS = ("line", "point", "image", "text")
 VERDICTS = ("agrees", "better", "worse", "differs", "nothing printed")
 PAPERS = {
@@ -19,7 +20,7 @@ PAPERS = {
         "Uniform approximation of functions with random bases (Rahimi and Recht, 2008)",
     "mckernel": "McKernel (Curtó, Zarza and Kim)",
     "kernel_learning_random_fourier": "Kernel learning via random Fourier representations (Wang)",
-    "beyond": "Beyond the papers",
+    BEYOND: "Beyond the papers",
 }  # fmt: skip
 SHAPE: dict[str, type | tuple[type, ...]] = {
     "name": str, "paper": str, "title": str, "quick": bool, "seconds": (int, float), "machine": dict, "settings": dict,
@@ -88,7 +89,13 @@ def paper_title(name: str) -> str:
 
 def heading(record: Record) -> str:
     """What stands beside our numbers: the paper's, or those of others who were run with ours."""
-    return "theirs" if record["paper"] == "beyond" else "printed"
+    return "theirs" if record["paper"] == BEYOND else "printed"
+
+
+def parted(records: Iterable[Record]) -> tuple[list[Record], list[Record]]:
+    """Experiments of the papers, and those beyond them: being better than others is no agreement with a paper."""
+    both = list(records)
+    return [r for r in both if r["paper"] != BEYOND], [r for r in both if r["paper"] == BEYOND]
 
 
 def tally(records: Iterable[Record]) -> dict[str, int]:
