@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 # Two workers on two cores: each keeps BLAS to one thread.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
+ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 NATIVE := $(wildcard src/bochner/ops/native/*.[ch]pp)
 
-.PHONY: help demo test lint test-slow test-reference test-torch fuzz docs performance sanitize trapped clean
+.PHONY: help demo test lint test-slow test-reference test-torch fuzz browser docs performance sanitize trapped clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -44,10 +45,16 @@ test-torch: $(INSTALLED)   ## with torch, which is heavy and optional
 fuzz: $(INSTALLED)   ## damaged and hostile files: CASES=100000
 	$(BIN)/python tests/fuzz.py $(or $(CASES),100000)
 
-docs: $(INSTALLED)   ## redraw the README's picture and the page of speeds
+browser: $(INSTALLED)   ## the report in a real browser without a network; installs Debian's Chromium
+	command -v chromium || $(ROOT) apt-get update
+	command -v chromium || $(ROOT) apt-get install --yes --no-install-recommends chromium fonts-dejavu-core
+	$(PYTEST) tests/browser.py
+
+docs: $(INSTALLED)   ## redraw the README's picture, the page of speeds and the page of the papers' numbers
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	$(BIN)/python docs/picture.py
 	$(BIN)/python docs/performance.py
+	$(BIN)/python docs/reproduction.py
 
 performance: $(INSTALLED)   ## measure everything (needs BOCHNER_DATA) and write docs/performance.md
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"

@@ -178,25 +178,60 @@ def test_info_without_a_file_says_which_instructions_are_used(capsys):
     assert out["instruction_set"] in ("amx", "vnni", "avx512", "avx2", "baseline")
 
 
-def test_data_sets(capsys, tmp_path, monkeypatch):
-    import hashlib
+def test_reproduce_one_experiment(capsys):
+    out = succeed(capsys, "reproduce", "maxout-distances", "--quick")
+    assert "Figure 1: distances before and after the maxout map (quick)" in out
+    assert "holds: " in out
+    assert sorted(os.listdir("reproduction")) == ["maxout-distances.quick.json", "report.html"]
+    assert "saturate" in Path("reproduction/report.html").read_text()
+    Path("reproduction/report.html").unlink()
+    out = json.loads(succeed(capsys, "reproduce", "--report-only", "--json"))
+    assert Path(out["report"]).read_text().startswith("<!doctype html>")
+    out = json.loads(succeed(capsys, "reproduce", "maxout-distances", "--quick", "--out", "other", "--json"))
+    assert out["records"][0]["claims"][0]["holds"]
+    assert Path("other/maxout-distances.quick.json").exists()
 
-    monkeypatch.setenv("BOCHNER_DATA", str(tmp_path / "sets"))
-    code, _, err = run(capsys, "data", "list")
+
+def test_reproduce_shows_numbers_and_never_takes_text_for_markup(capsys, monkeypatch):
+    from bochner.cli import reproducing
+    from bochner.papers import Experiment
+    from records import FINDINGS, HOSTILE
+
+    trial = Experiment("trial", "some_paper", "Table 9", lambda job: FINDINGS)
+    monkeypatch.setattr(reproducing, "EXPERIMENTS", {"trial": trial})
+    monkeypatch.setenv("COLUMNS", "400")
+    out = succeed(capsys, "reproduce", "trial", "--out", "here").replace("\N{NO-BREAK SPACE}", " ")
+    assert "5.20 ± 0.09 %" in out
+    assert "worse: a finer grid of penalties" in out
+    assert f"does not hold: {HOSTILE} ({HOSTILE})" in out
+    assert "<img src=x" not in Path("here/report.html").read_text()
+
+
+def test_reproduce_goes_on_without_a_data_set_and_says_so(capsys, monkeypatch, tmp_path):
+    from bochner.cli import reproducing
+    from bochner.papers import Experiment
+    from records import FINDINGS
+
+    monkeypatch.setenv("BOCHNER_DATA", str(tmp_path / "none"))
+    trials = {
+        "first": Experiment("first", "some_paper", "Table 8", lambda job: FINDINGS, needs=("gold",)),
+        "second": Experiment("second", "some_paper", "Table 9", lambda job: FINDINGS),
+    }
+    monkeypatch.setattr(reproducing, "EXPERIMENTS", trials)
+    code, out, err = run(capsys, "reproduce", "all", "--json")
     assert code == 1
-    assert "MANIFEST.json" in err
-    (tmp_path / "sets").mkdir()
-    (tmp_path / "sets" / "x.bin").write_bytes(b"data")
-    entry = {"sha256": hashlib.sha256(b"data").hexdigest(), "bytes": 4}
-    manifest = {"datasets": [{"name": "tiny", "files": {"x.bin": entry}, "task": "none", "n_samples": 4}]}
-    (tmp_path / "sets" / "MANIFEST.json").write_text(json.dumps(manifest))
-    assert "tiny" in succeed(capsys, "data", "list")
-    assert "as the manifest says" in succeed(capsys, "data", "check")
-    (tmp_path / "sets" / "x.bin").write_bytes(b"dada")
-    code, out, err = run(capsys, "data", "check", "--json")
+    assert "skipped, for want of data: first" in err
+    found = json.loads(out)
+    assert [record["name"] for record in found["records"]] == ["second"]
+    assert "needs the data sets gold" in found["skipped"]["first"]
+    assert Path(found["report"]).exists()
+    code, out, err = run(capsys, "reproduce", "first", "--out", "new")
     assert code == 1
-    assert json.loads(out)[0]["broken"] == ["x.bin"]
-    assert "missing or different" in err
+    assert "first needs the data sets gold" in err
+    assert not Path("new").exists()
+    listed = json.loads(succeed(capsys, "reproduce", "--list", "--json"))
+    assert [(row["name"], row["missing"]) for row in listed] == [("first", ["gold"]), ("second", [])]
+    assert "gold (missing)" in succeed(capsys, "reproduce", "--list")
 
 
 # ---- what goes wrong ----
@@ -245,6 +280,12 @@ FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
         (["info", "empty.csv"], "not a bochner model file"),
         (["info", "job.checkpoint"], "is not a bochner model file"),
         (["demo", "--components", "1"], "components must be an integer of at least 4"),
+        (["reproduce"], "say which experiment to run"),
+        (["reproduce", "maxout-distance"], "did you mean 'maxout-distances'?"),
+        (["reproduce", "nothing"], "there is no experiment 'nothing'"),
+        (["reproduce", "all", "--quick", "--out", "new.csv"], "'new.csv' is no folder"),
+        (["reproduce", "--report-only"], "there is no folder 'reproduction'"),
+        (["data", "fetch"], "requires an argument"),
         (["tune", "train.parquet", "--target", "y", "--basis", "maxout", "--bandwidths", "1"], "has no bandwidth"),
         (["tune", "train.parquet", "--target", "y", "--components", "100000"], "try fewer features"),
     ],
@@ -275,7 +316,8 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(capsys, tmp_
 
 
 def test_every_command_explains_itself(capsys):
-    for command in (["fit"], ["predict"], ["tune"], ["info"], ["demo"], ["data"], ["data", "list"], ["data", "check"]):
+    for command in (["fit"], ["predict"], ["tune"], ["info"], ["demo"], ["data"], ["data", "list"], ["data", "check"],
+                    ["data", "fetch"], ["reproduce"]):  # fmt: skip
         out = succeed(capsys, *command, "--help")
         assert "Usage" in out
         assert len(out.splitlines()) > 5

@@ -11,7 +11,7 @@ except ImportError as error:
         raise
     sys.exit('the command line needs two small packages: pip install "bochner[cli]"')
 
-from . import benchmarks, datasets, demonstration, describing, learning, predicting  # noqa: F401, each adds its commands
+from . import benchmarks, datasets, demonstration, describing, learning, predicting, reproducing  # noqa: F401
 
 EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 130
 

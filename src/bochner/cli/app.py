@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 import bochner
@@ -92,7 +92,7 @@ def load_model(path: Path) -> Any:
     return model
 
 
-def show(printing: Printing, result: Any, table: Table | str) -> None:
+def show(printing: Printing, result: Any, table: RenderableType) -> None:
     """The result as JSON, or the table."""
     if printing.as_json:
         print(json.dumps(result, indent=1))

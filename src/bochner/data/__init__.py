@@ -1,6 +1,7 @@
-"""Data sets of the experiments: where they are, whether their files are whole, and their rows as arrays."""
+"""Data sets of the experiments: where they are, how to get them, whether they are whole, and their rows as arrays."""
 
 from .catalogue import DataSet, data_sets, folder
+from .fetching import fetch
 from .loading import (
     Split,
     adult,
@@ -15,6 +16,6 @@ from .loading import (
 )
 
 __all__ = [
-    "DataSet", "Split", "adult", "census_house", "computer_activity", "data_sets", "fashion_mnist", "folder", "forest",
-    "heart_disease", "mnist", "network_intrusion", "phone_activity",
+    "DataSet", "Split", "adult", "census_house", "computer_activity", "data_sets", "fashion_mnist", "fetch", "folder",
+    "forest", "heart_disease", "mnist", "network_intrusion", "phone_activity",
 ]  # fmt: skip

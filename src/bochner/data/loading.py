@@ -40,7 +40,7 @@ def file_of(name: str) -> Path:
     path = folder() / name
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no {str(path)!r}: set BOCHNER_DATA to the folder of the data sets (`bochner data list`)."
+            f"there is no {str(path)!r}: `bochner data fetch` gets it, or set BOCHNER_DATA to the folder where it is."
         )
     return path
 

@@ -1,0 +1,54 @@
+"use strict";
+// Draws each chart in the width it has, in the colours of the page; again when the reader turns to light or dark.
+(() => {
+  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const palette = () => style("--series").split(" ");
+
+  function colours(count) {
+    const few = palette();
+    if (count <= few.length) return few.slice(0, Math.max(count, 1));
+    return Array.from({ length: count }, (_, k) => `hsl(${Math.round((360 * k) / count)} 60% 52%)`);
+  }
+
+  function theme(count) {
+    const text = { labelColor: style("--soft"), titleColor: style("--soft"), labelFont: style("--sans"), titleFont: style("--sans") };
+    const sizes = { labelFontSize: 11, titleFontSize: 12, titleFontWeight: 500 };
+    return {
+      background: "transparent",
+      view: { stroke: "transparent" },
+      font: style("--sans"),
+      axis: { ...text, ...sizes, domainColor: style("--line"), tickColor: style("--line"), gridColor: style("--faint"), labelOverlap: true },
+      // The name of the vertical axis lies above it, where it costs no width.
+      axisY: { titleAngle: 0, titleAlign: "left", titleAnchor: "start", titleBaseline: "bottom", titleX: 0, titleY: -9 },
+      legend: { ...text, ...sizes },
+      mark: { color: palette()[0] },
+      text: { color: style("--text") },
+      range: { category: colours(count) },
+    };
+  }
+
+  async function draw(place) {
+    const specification = JSON.parse(place.dataset.specification);
+    const entries = place.parentElement.querySelectorAll(".legend .entry i");
+    entries.forEach((entry, k) => (entry.style.backgroundColor = colours(entries.length)[k]));
+    if (place.dataset.aspect) specification.height = Math.round(Math.min(place.clientWidth - 40, 420) * place.dataset.aspect);
+    try {
+      // The interpreter of expressions does without eval, which the page's policy forbids.
+      const options = { mode: "vega-lite", actions: false, ast: true, renderer: "svg", config: theme(entries.length) };
+      await window.vegaEmbed(place, specification, options);
+      place.dataset.drawn = "yes";
+    } catch (error) {
+      console.error(error);
+      place.textContent = `This chart could not be drawn: ${error.message}`;
+    }
+  }
+
+  async function drawAll() {
+    for (const place of document.querySelectorAll(".chart")) await draw(place);
+    document.body.dataset.drawn = "yes";
+  }
+
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  // Vega is a module and so comes after this script; "load" comes after both.
+  window.addEventListener("load", drawAll);
+})();

@@ -1,0 +1,107 @@
+"""Records from their JSON files, checked before use, and what they add up to."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+BEYOND = "beyond"
+KINDS = ("line", "point", "image", "text")
+VERDICTS = ("agrees", "better", "worse", "differs", "nothing printed")
+PAPERS = {
+    "random_maxout_features": "Random maxout features (Mroueh, Rennie and Goel, 2015)",
+    "weighted_sums_of_random_kitchen_sinks": "Weighted sums of random kitchen sinks (Rahimi and Recht, 2008)",
+    "uniform_approximation_with_random_bases":
+        "Uniform approximation of functions with random bases (Rahimi and Recht, 2008)",
+    "mckernel": "McKernel (Curtó, Zarza and Kim)",
+    "kernel_learning_random_fourier": "Kernel learning via random Fourier representations (Wang)",
+    BEYOND: "Beyond the papers",
+}  # fmt: skip
+SHAPE: dict[str, type | tuple[type, ...]] = {
+    "name": str, "paper": str, "title": str, "quick": bool, "seconds": (int, float), "machine": dict, "settings": dict,
+    "comparisons": list, "claims": list, "charts": list, "remarks": list,
+}  # fmt: skip
+PARTS = {
+    "comparisons": {"what", "printed", "ours", "unit", "printed_spread", "spread", "difference", "verdict", "why"},
+    "claims": {"text", "holds", "evidence"},
+    "charts": {"title", "rows", "x", "y", "color", "kind", "log_x", "log_y", "label"},
+}
+
+
+def read_records(folder: Path, order: Sequence[str] = ()) -> list[Record]:
+    """The records of a folder, in the order of the names given, then by name; of a quick and a whole run, the whole."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(folder)!r}.")
+    records = [read_record(path) for path in sorted(folder.glob("*.json"))]
+    whole = {record["name"] for record in records if not record["quick"]}
+    chosen = [record for record in records if not record["quick"] or record["name"] not in whole]
+    places = {name: k for k, name in enumerate(order)}
+    return sorted(chosen, key=lambda record: (places.get(record["name"], len(places)), record["name"]))
+
+
+def read_record(path: Path) -> Record:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse_constant)
+        require_shape(record)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{str(path)!r} is no record of an experiment: {error}.") from None
+    return dict(record)
+
+
+def refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def require_shape(record: Any) -> None:
+    """Refuse what the page could not show."""
+    if not isinstance(record, dict):
+        raise ValueError("it holds no object")
+    for key, kind in SHAPE.items():
+        if not isinstance(record.get(key), kind):
+            raise ValueError(f"{key!r} is missing or of a wrong type")
+    for part, keys in PARTS.items():
+        for entry in record[part]:
+            if not isinstance(entry, dict) or not keys <= entry.keys():
+                raise ValueError(f"an entry of {part!r} lacks one of {', '.join(sorted(keys))}")
+    for chart in record["charts"]:
+        columns = {chart[part] for part in ("x", "y", "color", "label")} - {None}
+        if chart["kind"] not in KINDS or not all(columns <= row.keys() for row in chart["rows"]):
+            raise ValueError(f"the chart {chart['title']!r} is of no known kind, or lacks a column")
+
+
+def by_paper(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Title of each paper -> its records, both in the order in which they come."""
+    papers: dict[str, list[Record]] = {}
+    for record in records:
+        papers.setdefault(paper_title(record["paper"]), []).append(record)
+    return papers
+
+
+def paper_title(name: str) -> str:
+    words = name.replace("_", " ").strip()
+    return PAPERS.get(name, words[:1].upper() + words[1:])
+
+
+def heading(record: Record) -> str:
+    """What stands beside our numbers: the paper's, or those of others who were run with ours."""
+    return "theirs" if record["paper"] == BEYOND else "printed"
+
+
+def parted(records: Iterable[Record]) -> tuple[list[Record], list[Record]]:
+    """Experiments of the papers, and those beyond them: being better than others is no agreement with a paper."""
+    both = list(records)
+    return [r for r in both if r["paper"] != BEYOND], [r for r in both if r["paper"] == BEYOND]
+
+
+def tally(records: Iterable[Record]) -> dict[str, int]:
+    """How many numbers have each verdict, and how many claims hold or do not."""
+    counts: Counter[str] = Counter()
+    for record in records:
+        counts.update(comparison["verdict"] for comparison in record["comparisons"])
+        counts.update("holds" if claim["holds"] else "does not hold" for claim in record["claims"])
+    return {name: counts[name] for name in (*VERDICTS, "holds", "does not hold")}
