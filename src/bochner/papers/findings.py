@@ -104,4 +104,3 @@ class Experiment:
     title: str
     run: Callable[[Job], Findings]
     needs: tuple[str, ...] = ()
-    beside: str = "printed"  # whose numbers stand beside ours

@@ -20,8 +20,8 @@ def perform(experiment: Experiment, job: Job) -> dict[str, Any]:
     begun = time.perf_counter()
     found = experiment.run(job)
     return {
-        "name": experiment.name, "paper": experiment.paper, "title": experiment.title, "beside": experiment.beside,
-        "quick": job.quick, "seconds": round(time.perf_counter() - begun, 1), "machine": machine(), **found.to_json(),
+        "name": experiment.name, "paper": experiment.paper, "title": experiment.title, "quick": job.quick,
+        "seconds": round(time.perf_counter() - begun, 1), "machine": machine(), **found.to_json(),
     }  # fmt: skip
 
 

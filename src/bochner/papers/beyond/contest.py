@@ -103,7 +103,7 @@ def heart() -> Split:
 def contest(name: str, folder: str, load: Callable[[], Split], small: Callable[..., Any]) -> Experiment:
     title = f"Our best model beside gradient boosting, an exact SVM and a small network: {name}"
     action = partial(run, load=load, small=small, labels=small is not load_diabetes)
-    return Experiment(f"contest-{folder.replace('_', '-')}", "beyond", title, action, (folder,), beside="peer")
+    return Experiment(f"contest-{folder.replace('_', '-')}", "beyond", title, action, (folder,))
 
 
 EXPERIMENTS = (
