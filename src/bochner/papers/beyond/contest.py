@@ -101,7 +101,7 @@ def heart() -> Split:
 
 
 def contest(name: str, folder: str, load: Callable[[], Split], small: Callable[..., Any]) -> Experiment:
-    title = f"Our best model beside gradient boosting, an exact SVM and a small network: {name}"
+    title = f"{name}: our best model beside gradient boosting, an exact SVM and a small network"
     action = partial(run, load=load, small=small, labels=small is not load_diabetes)
     return Experiment(f"contest-{folder.replace('_', '-')}", "beyond", title, action, (folder,))
 
