@@ -42,7 +42,7 @@ class Loss(ABC):
 
     @abstractmethod
     def lipschitz(self, bound: float) -> float:
-        """How steep the loss is for labels and for scores up to `bound` in size."""
+        """How steep the loss of a label is in one score up to `bound` in size; with k scores, up to sqrt(k) of it."""
 
     def at_zero(self) -> float:
         """The loss of a score 0 with a label 1."""
@@ -132,6 +132,7 @@ class Logistic(Loss):
         return p * (v - np.sum(p * v, axis=1, keepdims=True))
 
     def lipschitz(self, bound: float) -> float:
+        """Of two classes; softmax is never steeper than 1 in a score."""
         return float(expit(bound))
 
 
@@ -187,10 +188,10 @@ class Huber(Loss):
         total = np.broadcast_to(weight[:, None], r.shape)
         return np.stack([total.sum(axis=0), (total * far).sum(axis=0), (total * np.where(far, 0.0, r**2)).sum(axis=0)])
 
-    def best_scale(self, sums: np.ndarray) -> np.ndarray:
+    def best_scale(self, sums: np.ndarray, least: Any = 0.0) -> np.ndarray:
         """The scale of smallest loss if the same residuals stay near: s^2 = near / (total - epsilon^2 far)."""
         left = np.maximum(sums[0] - self.epsilon**2 * sums[1], 1e-3 * sums[0])
-        return np.maximum(np.sqrt(sums[2] / left), 1e-10)
+        return np.maximum(np.sqrt(sums[2] / left), least)
 
     def lipschitz(self, bound: float) -> float:
         return 2.0 * self.epsilon
@@ -232,6 +233,7 @@ CLASSIFYING: dict[str, Loss] = {
 }  # fmt: skip
 REGRESSING: dict[str, Loss] = {"squared": Squared(), "huber": Huber(), "epsilon_insensitive": EpsilonInsensitive()}
 LOSSES = {**CLASSIFYING, **REGRESSING}
+KINDS = {type(loss) for loss in LOSSES.values()}
 
 
 def name_of(loss: Loss) -> str:
@@ -241,7 +243,10 @@ def name_of(loss: Loss) -> str:
 def loss_of(given: Any, among: Iterable[str]) -> Loss:
     """A loss from its name, or as it is; one that does not belong there is refused."""
     among = list(among)
-    if isinstance(given, Loss) and type(given) in {type(loss) for loss in LOSSES.values()}:
-        require_choice("loss", name_of(given), among)
+    name = name_of(given) if isinstance(given, Loss) and type(given) in KINDS else given
+    if isinstance(name, str) and name in LOSSES and name not in among:
+        kind = "labels: use a classifier" if name in CLASSIFYING else "numbers: use a regressor"
+        raise ValueError(f"loss={name!r} is for {kind}, or one of {', '.join(map(repr, among))}.")
+    if isinstance(given, Loss) and type(given) in KINDS:
         return given
     return LOSSES[require_choice("loss", given, among)]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 MOST_PRODUCTS = 200  # in one direction
+MOST_TURNS, HALVINGS = 100, 5  # of a direction within bounds
 ARMIJO = 1e-4
 SHORTEST = 1e-12
 
@@ -44,6 +45,10 @@ class Minimum:
     status: str
     residual: float
     iterations: int
+
+    @property
+    def converged(self) -> bool:
+        return self.status.startswith("converged")
 
 
 def minimise(
@@ -80,7 +85,12 @@ def _minimise(
             break
         if steps == max_iterations:
             break
-        direction = newton_direction(objective, x, gradient, free, min(0.3, np.sqrt(size)))
+        objective.approach(x)
+        forcing = min(0.3, np.sqrt(size))
+        if np.isfinite(bound).any():
+            direction = bounded_direction(objective, x, gradient, free, forcing, bound)
+        else:
+            direction = newton_direction(objective, x, -gradient, free, forcing)
         found = search(objective, x, value, gradient, direction, bound)
         if found is None:
             reached = size <= np.sqrt(tolerance)
@@ -94,38 +104,85 @@ def length(objective: Objective, gradient: np.ndarray) -> float:
     return float(np.sqrt(max(np.sum(gradient * objective.precondition(gradient)), 0.0)))
 
 
+def inner(objective: Objective, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a'b; of each column by itself where columns are so many problems, each with its own steps."""
+    return np.sum(a * b, axis=0 if objective.separable else None, keepdims=True)
+
+
 def newton_direction(
-    objective: Objective, x: np.ndarray, gradient: np.ndarray, free: np.ndarray, forcing: float
+    objective: Objective, x: np.ndarray, slope: np.ndarray, free: np.ndarray, forcing: float
 ) -> np.ndarray:
-    """Roughly -H^-1 g in the free coordinates: conjugate gradients until the residual is `forcing` times the first.
-
-    Columns that do not meet in H are so many problems, each with its own steps.
-    """
-
-    def inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.sum(a * b, axis=0 if objective.separable else None, keepdims=True)
-
-    objective.approach(x)
-    direction, remainder = np.zeros_like(x), np.where(free, -gradient, 0.0)
+    """Roughly H^-1 slope in the free coordinates: conjugate gradients until `forcing` times the slope is left."""
+    direction, remainder = np.zeros_like(x), np.where(free, slope, 0.0)
     auxiliary = np.where(free, objective.precondition(remainder), 0.0)
-    pointing, energy = auxiliary, inner(remainder, auxiliary)
+    pointing, energy = auxiliary, inner(objective, remainder, auxiliary)
     enough = forcing**2 * energy
     for _ in range(MOST_PRODUCTS):
         image = np.where(free, objective.product(x, pointing), 0.0)
-        curvature = inner(pointing, image)
+        curvature = inner(objective, pointing, image)
         bent = curvature > 0.0
         if not bent.any():  # flat to rounding: the gradient is all there is
             return direction if direction.any() else auxiliary
         step = np.divide(energy, curvature, out=np.zeros_like(energy), where=bent)
         direction, remainder = direction + step * pointing, remainder - step * image
         auxiliary = np.where(free, objective.precondition(remainder), 0.0)
-        previous, energy = energy, inner(remainder, auxiliary)
+        previous, energy = energy, inner(objective, remainder, auxiliary)
         going = bent & (energy > enough)
         if not going.any():
             break
         ratio = np.divide(energy, previous, out=np.zeros_like(energy), where=going)
         pointing = np.where(going, auxiliary + ratio * pointing, 0.0)
     return direction
+
+
+def bounded_direction(
+    objective: Objective, x: np.ndarray, gradient: np.ndarray, free: np.ndarray, forcing: float, bound: Any
+) -> np.ndarray:
+    """A change d with x + d within the bounds at which the quadratic g'd + d'Hd/2 is nearly least on a face of them.
+
+    A Newton direction that would leave the bounds is put back on them as far as that lowers the quadratic; what is then
+    at a bound stays there, and the rest goes on. So every turn settles some coordinates.
+    """
+    change, slope = np.zeros_like(x), -gradient
+    first = np.linalg.norm(np.where(free, slope, 0.0))
+    for _ in range(MOST_TURNS):
+        further = newton_direction(objective, x, slope, free, forcing)
+        inside = np.clip(x + change + further, -bound, bound) - x
+        if (np.abs(x + change + further) <= bound).all():
+            return inside
+        change = put_back(objective, x, gradient, change, further, bound)
+        slope = -gradient - objective.product(x, change)
+        at = x + change
+        free = free & ~((at >= bound) & (further > 0) | (at <= -bound) & (further < 0))
+        if np.linalg.norm(np.where(free, slope, 0.0)) <= forcing * first:
+            break
+    return change
+
+
+def put_back(
+    objective: Objective, x: np.ndarray, gradient: np.ndarray, change: np.ndarray, further: np.ndarray, bound: Any
+) -> np.ndarray:
+    """change + t further within the bounds, for the first t of 1, 1/2, 1/4, ... that lowers the quadratic.
+
+    If none of the first few does, t is where the first coordinate meets its bound: up to there it falls for sure.
+    """
+
+    def quadratic(d: np.ndarray) -> np.ndarray:
+        return inner(objective, gradient, d) + 0.5 * inner(objective, d, objective.product(x, d))
+
+    now = quadratic(change)
+    chosen, open_ones, step = change.copy(), np.ones_like(now, dtype=bool), 1.0
+    for _ in range(HALVINGS):
+        trial = np.clip(x + change + step * further, -bound, bound) - x
+        falls = open_ones & (quadratic(trial) < now)
+        chosen, open_ones = np.where(falls, trial, chosen), open_ones & ~falls
+        if not open_ones.any():
+            return chosen
+        step /= 2.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(further != 0, (np.sign(further) * bound - x - change) / further, np.inf)
+    nearest = np.min(room, axis=0 if objective.separable else None, keepdims=True)
+    return np.where(open_ones, np.clip(x + change + np.minimum(nearest, 1.0) * further, -bound, bound) - x, chosen)
 
 
 def search(

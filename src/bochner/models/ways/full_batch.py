@@ -14,6 +14,7 @@ from .problem import Fit, Problem
 
 ROUGH = 1e-2  # relative gradient
 TURNS, SCALE_TOLERANCE = 200, 1e-9  # of Huber's scale, and its relative change at the end
+LEAST_SCALE = 1e-10  # of the spread of targets: where nearly all residuals vanish
 
 
 def fit_newton(problem: Problem, loss: Loss, alpha: float, start: np.ndarray | None = None, rough: bool = False) -> Fit:
@@ -51,7 +52,8 @@ def learn_scale(objective: RiskObjective, x: np.ndarray) -> Minimum:
     """Huber's loss with the scale that makes it smallest: coefficients and scale in turn, each exactly."""
     huber = objective.loss
     assert isinstance(huber, Huber)
-    huber = replace(huber, scale=spread_of_targets(objective))
+    first = spread_of_targets(objective)
+    huber = replace(huber, scale=first)
     steps = 0
     for _ in range(TURNS):
         objective.loss = huber
@@ -61,21 +63,24 @@ def learn_scale(objective: RiskObjective, x: np.ndarray) -> Minimum:
         def sums(piece: Piece, huber: Huber = huber, x: np.ndarray = x) -> np.ndarray:
             return huber.scale_sums(objective.scores(piece, x), piece.y, piece.weight)
 
-        scale = huber.best_scale(objective.pieces.reduce(sums, "scale"))
+        scale = huber.best_scale(objective.pieces.reduce(sums, "scale"), LEAST_SCALE * first)
         change = float(np.max(np.abs(scale / huber.scale - 1.0)))
         huber = replace(huber, scale=scale)
         if change < SCALE_TOLERANCE:
             break
     scales = ", ".join(f"{s:.4g}" for s in huber.scale)
-    return replace(found, status=f"converged in {steps} steps; scale {scales}", iterations=steps)
+    ended = "converged" if found.converged and change < SCALE_TOLERANCE else "stopped"
+    return replace(found, status=f"{ended} in {steps} steps; scale {scales}", iterations=steps)
 
 
 def spread_of_targets(objective: RiskObjective) -> np.ndarray:
-    """The deviation of each target, to begin with."""
+    """The deviation of each target from what the model 0 predicts at best, to begin with; never zero."""
 
     def sums(piece: Piece) -> np.ndarray:
         powers = [np.ones_like(piece.y), piece.y, piece.y**2]
         return np.stack([piece.weight @ power for power in powers])
 
     total, first, second = objective.pieces.reduce(sums, "targets")
-    return np.sqrt(np.maximum(second / total - (first / total) ** 2, 0.0)) + 1e-10
+    mean = first / total if objective.problem.intercept else 0.0
+    size = np.sqrt(second / total)
+    return np.maximum(np.sqrt(np.maximum(second / total - mean**2, 0.0)), np.where(size > 0, 1e-8 * size, 1.0))

@@ -17,7 +17,7 @@ from .penalty import candidates, edge_note, too_few
 from .primal import FEW, FOLDS
 from .problem import Problem, fold_of, mean_square
 
-PROBE = 2000  # rows from which the penalty is chosen
+PROBE, MEASURED = 2000, 400  # rows from which the penalty is chosen, and whose features are measured
 PATIENCE, GAIN = 1, 1e-3  # penalties in a row that may be no better; a smaller gain does not count
 
 
@@ -37,15 +37,20 @@ def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
     block = problem.blocks.take(numbers)
     held = fold_of(block, FOLDS) == 0
     train, judged = block.only(~held), block.only(held)
-    features = problem.features(judged.X)
-    unit = mean_square(features) * problem.scale**2
+    if not block.X.shape[0]:  # of all rows sampled the weight is zero
+        return float(candidates(problem.alpha, 1.0)[-1]), FEW
+    # Weights below 1 are taken relative to their mean, as they are for least squares.
+    weight = 1.0 if block.weight is None else min(1.0, float(block.weight.mean()))
+    unit = weight * mean_square(problem.features(block.X[:MEASURED])) * problem.scale**2
     alphas = candidates(problem.alpha, unit)
     if too_few(train.X.shape[0]) or not held.any():
         return float(alphas[-1]), FEW
+    features = problem.features(judged.X)
     part = replace(problem, blocks=MemoryBlocks(train.X, train.y, train.weight))
     solve = fit_newton if loss.smooth else fit_multipliers
     if isinstance(loss, Huber):  # the learned scales differ: all are judged by one
-        loss = replace(loss, scale=np.std(train.y, axis=0) + 1e-10)
+        spread = np.std(train.y, axis=0)
+        loss = replace(loss, scale=np.where(spread > 0, spread, 1.0))
     losses, start, worse = np.full(len(alphas), np.inf), None, 0
     for k in reversed(range(len(alphas))):
         fit = solve(part, loss, float(alphas[k]), start, rough=True)

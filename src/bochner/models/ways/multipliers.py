@@ -2,8 +2,8 @@
 
 minimise sum_i w_i loss(t_i) + alpha |b|^2 with t = Z b + c, by multipliers u for that equation: given u and a stiffness
 s, the best t is the loss's proximal map of f + u/s, which leaves a smooth, piecewise quadratic function of (b, c) for
-Newton's method; then u becomes its slope. The u are the variables of the dual, as in a support vector machine, so the
-duality gap is known: sum of w loss(f) - w loss(t) - u (f - t).
+Newton's method; then u becomes its slope. The u are the variables of the dual, as in a support vector machine, so at
+the minimum over (b, c) the duality gap is known: sum of w loss(f) - w loss(t) - u (f - t).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .problem import Fit, Problem
 
 LARGEST = 2048  # rows or features of a matrix that is factored in every step
 ROUNDS, STIFFER, WELL = 50, 5.0, 0.2  # at most; s grows by this unless the gap falls below this share of the last one
+SOFTER = 25.0  # s falls by this where a search gets stuck
 
 Product = Callable[[np.ndarray], np.ndarray]
 
@@ -41,6 +42,9 @@ def fit_multipliers(
     for _ in range(ROUNDS):
         found = minimise(objective, x, tolerance=tolerance, reference=objective.reference)
         steps, x = steps + found.iterations, found.x
+        if not found.converged:  # all rows may be on straight parts, where nothing bends: softer, some are not
+            objective.stiffness /= SOFTER
+            continue
         gap = objective.raise_multipliers(x)
         if gap <= goal and tolerance <= finest:
             break
@@ -48,7 +52,8 @@ def fit_multipliers(
         if gap > WELL * previous:
             objective.stiffness *= STIFFER
         previous = gap
-    status = f"{'converged' if gap <= 10 * goal else 'stopped'} in {steps} steps, relative duality gap {gap:.1e}"
+    ended = "converged" if found.converged and gap <= 10 * goal else "stopped"
+    status = f"{ended} in {steps} steps, relative duality gap {gap:.1e}"
     return finished(objective, Minimum(x, found.value, status, gap, steps), "multipliers with Newton")
 
 
@@ -77,13 +82,17 @@ class Envelope(RiskObjective):
         super().__init__(problem, loss, alpha)
         self._inverses: list[Product] = []
         self.multipliers = np.zeros((problem.blocks.n_rows, problem.outputs))
-        self.stiffness = 0.5 / self.typical_target()
+        self.stiffness = 0.5 * self.typical_ratio()
         self.reference = self.size(self.look(self.zeros())[1])
 
-    def typical_target(self) -> float:
-        """1 for labels: the first stiffness puts scores near zero on the curved part of the envelope."""
-        total = self.pieces.reduce(lambda piece: np.array([np.abs(piece.y).sum(), piece.y.size]), "targets")
-        return float(total[0] / total[1]) or 1.0
+    def typical_ratio(self) -> float:
+        """Mean weight over mean target: a stiffness that puts scores near zero on the curved part of the envelope."""
+
+        def part(piece: Piece) -> np.ndarray:
+            return np.array([np.abs(piece.y).mean(axis=1).sum(), piece.weight.sum()])
+
+        targets, weights = self.pieces.reduce(part, "targets")
+        return float(weights / targets) if targets > 0 else 1.0
 
     def nearest(self, piece: Piece, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """t, and the slope s (f + u/s - t), which the multipliers are to become."""
