@@ -95,11 +95,13 @@ class Walk:
         slope = self.loss.gradient(self.scores(x, features), y)
         if weight is not None:
             slope = slope * weight[:, None]
-        out, total = np.empty_like(x), slope.mean(axis=0)
+        out = np.empty_like(x)
         out[:m] = features.T @ (slope * (scale / len(y))).astype(x.dtype)
-        out[:m] += (2.0 * self.alpha / self.problem.blocks.n_rows) * x[:m]
-        out[:m] -= np.outer(self.mean, total)
-        out[m:] = total
+        if self.alpha:  # small batches of many features spend their time on passes over x, not on products
+            out[:m] += (2.0 * self.alpha / self.problem.blocks.n_rows) * x[:m]
+        if len(x) > m:
+            out[m:] = slope.mean(axis=0)
+            out[:m] -= np.outer(self.mean, out[m])
         return out
 
     def scores(self, x: np.ndarray, features: Any) -> np.ndarray:
