@@ -3,9 +3,11 @@
 They use the library's public names only. Each module runs one experiment and returns Findings.
 """
 
-from . import kitchen_sinks, maxout
+from . import kitchen_sinks, maxout, mckernel
 from .findings import Chart, Claim, Comparison, Experiment, Findings, Job
 
-EXPERIMENTS = {experiment.name: experiment for paper in (maxout, kitchen_sinks) for experiment in paper.EXPERIMENTS}
+EXPERIMENTS = {
+    experiment.name: experiment for paper in (maxout, kitchen_sinks, mckernel) for experiment in paper.EXPERIMENTS
+}
 
 __all__ = ["EXPERIMENTS", "Chart", "Claim", "Comparison", "Experiment", "Findings", "Job"]
