@@ -3,11 +3,10 @@
 They use the library's public names only. Each module runs one experiment and returns Findings.
 """
 
-from . import kitchen_sinks, maxout, mckernel
+from . import kitchen_sinks, learned_frequencies, maxout, mckernel
 from .findings import Chart, Claim, Comparison, Experiment, Findings, Job
 
-EXPERIMENTS = {
-    experiment.name: experiment for paper in (maxout, kitchen_sinks, mckernel) for experiment in paper.EXPERIMENTS
-}
+PAPERS = (maxout, kitchen_sinks, mckernel, learned_frequencies)
+EXPERIMENTS = {experiment.name: experiment for paper in PAPERS for experiment in paper.EXPERIMENTS}
 
 __all__ = ["EXPERIMENTS", "Chart", "Claim", "Comparison", "Experiment", "Findings", "Job"]
