@@ -79,9 +79,10 @@ def test_times_of_transforms():
     assert transform_speed.together(20) == 1
     assert transform_speed.compared(20, 1.0).verdict == "better"
     assert transform_speed.compared(10, 0.001).verdict == "agrees"
-    table, kinds = {10: {"a": 2.0, "b": 1.0, "numpy": 0.5}}, {"a": "ours", "b": "ours", "numpy": "peer"}
-    assert transform_speed.best(table, kinds, 10, "ours") == ("b", 1.0)
-    assert transform_speed.best(table, kinds, 10, "peer")[0] == ""
+    times, kinds = {"a": 2.0, "b": 1.0, "numpy": 0.5}, {"a": "ours", "b": "ours", "numpy": "peer"}
+    assert transform_speed.own(times, kinds) == 2.0  # not the best of ours, which would have had two tries
+    assert transform_speed.best_peer(times, kinds)[0] == ""
+    assert transform_speed.best_peer({**times, "c": 3.0}, {**kinds, "c": "peer"}) == ("c", 3.0)
 
 
 # ---- learned frequencies ----
