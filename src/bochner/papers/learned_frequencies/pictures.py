@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bochner import LearnedFourierClassifier
-
 from ..findings import Chart, Claim, Comparison, Experiment, Findings, Job
+from .adult import FEW, learned
 from .census import FREQUENCIES, census, error, papers_network
 
 SHOWN = 24  # columns in a picture of a covariance
+STEPS = 25
 PRINTED_RATIO, PRINTED_DIAGONAL = 12.5, 0.35  # the middles of "10 - 15" and "0.3-0.4"
 
 
 class Picture(NamedTuple):
-    """Frequencies (m, columns), the covariance, shares of the first components, coordinates along two of them."""
+    """The covariance of frequencies, the shares of two components, coordinates along them, and how good they are."""
 
     covariance: np.ndarray
     shares: np.ndarray
@@ -42,12 +42,12 @@ class Picture(NamedTuple):
 
 def run(job: Job) -> Findings:
     split, frequencies = census(job.quick), 20 if job.quick else FREQUENCIES
-    second_order = LearnedFourierClassifier(
-        2 * frequencies, alpha=1e-4, frequency_alpha=1e-5, max_iter=5 if job.quick else 30, random_state=0
-    )
-    network = papers_network(frequencies, 0)
-    models = {"drawn": papers_network(frequencies, 0).set_params(max_iter=0), "learned, the paper's network": network,
-              "learned, second-order steps": second_order}  # fmt: skip
+    penalties = learned(split, FEW)  # chosen for few features, which is soon done, and good for many
+    models = {
+        "drawn": papers_network(frequencies, 0).set_params(max_iter=0),
+        "learned, the paper's network": papers_network(frequencies, 0),
+        "learned, second-order steps": penalties(0).set_params(n_components=2 * frequencies, max_iter=STEPS),
+    }
     pictures = {}
     for name, model in models.items():
         found = pictures[name] = picture(model.fit(split.X, split.y), split)
