@@ -32,7 +32,7 @@ def papers_network(frequencies: int, seed: int) -> LearnedFourierClassifier:
     """
     return LearnedFourierClassifier(
         2 * frequencies, loss="squared_probability", alpha=0.0, bandwidth=1.0, optimizer="sgd", learning_rate=1.0,
-        batch_size=10, max_iter=10, random_state=seed,
+        batch_size=10, max_iter=5, random_state=seed,
     )  # fmt: skip
 
 

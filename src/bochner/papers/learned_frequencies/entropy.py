@@ -12,8 +12,8 @@ from ..findings import Chart, Claim, Comparison, Experiment, Findings, Job
 from .two_stages import FREQUENCIES, Bags, DistributionRegressor, regressed, two_stages
 
 SHAPE = np.diag([1.0, 0.15])
-BAGS, TEST_BAGS, POINTS, SEEDS = 300, 200, 300, 3
-SIZES = (10, 25, FREQUENCIES)
+BAGS, TEST_BAGS, POINTS, SEEDS = 200, 200, 200, 3
+SIZES = (10, FREQUENCIES)
 
 
 def rotated_gaussians(bags: int, points: int, generator: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:

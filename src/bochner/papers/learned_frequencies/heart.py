@@ -14,7 +14,7 @@ from .descents import DESCENTS, GAIN, PATIENCE, STEP
 from .network import FourierNetwork
 from .small_data import halves, tumours
 
-STARTS, SIZES, PASSES = 48, (8, 64), 500
+STARTS, SIZES, PASSES = 48, (8, 64), 300
 PRINTED = {  # seconds and their spread, m = 64
     "quasi-Newton": (176.0, 4.0), "gradient descent": (53.3, 0.7), "stochastic gradient descent": (27.0, 8.0),
 }  # fmt: skip
