@@ -3,7 +3,7 @@
 from ..machine import machine
 from .features import bench_features
 from .fit import bench_fit
-from .fwht import bench_fwht
+from .fwht import bench_fwht, time_shape
 from .gram import bench_gram
 from .softmax import bench_softmax
 from .timing import Entry
@@ -16,4 +16,4 @@ BENCHES = {
     "softmax": bench_softmax,
 }
 
-__all__ = ["BENCHES", "Entry", "machine"]
+__all__ = ["BENCHES", "Entry", "machine", "time_shape"]

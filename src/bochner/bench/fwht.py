@@ -15,23 +15,30 @@ SIZES = (4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24)
 
 def bench_fwht(quick: bool = False) -> list[Entry]:
     """Batches of 1024 numbers, one vector of 2^20, and all sizes."""
-    entries: list[Entry] = []
-    rng = np.random.default_rng(0)
     shapes = [(4096, 1024), (1, 1 << 20)]
     if not quick:
         shapes += [(max(1, (1 << 20) >> k), 1 << k) for k in SIZES if (1 << k) not in (1024, 1 << 20)]
-    for dtype in (np.float32, np.float64):
-        for rows, size in shapes:
-            work = f"fwht {np.dtype(dtype).name} {rows:,} x {size:,}"
-            x = rng.standard_normal((rows, size)).astype(dtype)
-            for who, kind, transform in contestants(size, dtype):
-                if who == "numpy" and (rows, size) != (4096, 1024):
-                    continue  # the definition is too slow to be of interest everywhere
-                if kind != "limit":
-                    check(f"{who} on {work}", is_transform(transform, x[: max(1, 4096 // size)]))
-                buffer = x.copy()
-                seconds = best_time(lambda t=transform, b=buffer: t(b), least=0.1 if quick else 0.3)  # type: ignore[misc]
-                entries.append(Entry(work, who, kind, seconds, x.size / seconds / 1e9, "numbers/ns", note_of(who)))
+    return [
+        entry
+        for dtype in (np.float32, np.float64)
+        for shape in shapes
+        # The definition is too slow to be of interest everywhere.
+        for entry in time_shape(*shape, dtype, least=0.1 if quick else 0.3, definition=shape == (4096, 1024))
+    ]
+
+
+def time_shape(rows: int, size: int, dtype: Any, *, least: float, definition: bool = False) -> list[Entry]:
+    """Each contestant on `rows` vectors of `size` numbers, for at least `least` seconds; with numpy if `definition`."""
+    work, entries = f"fwht {np.dtype(dtype).name} {rows:,} x {size:,}", []
+    x = np.random.default_rng(0).standard_normal((rows, size)).astype(dtype)
+    for who, kind, transform in contestants(size, dtype):
+        if who == "numpy" and not definition:
+            continue
+        if kind != "limit":
+            check(f"{who} on {work}", is_transform(transform, x[: max(1, 4096 // size)]))
+        buffer = x.copy()
+        seconds = best_time(lambda t=transform, b=buffer: t(b), least=least)  # type: ignore[misc]
+        entries.append(Entry(work, who, kind, seconds, x.size / seconds / 1e9, "numbers/ns", note_of(who)))
     return entries
 
 

@@ -1,5 +1,6 @@
 """Data sets of the experiments: where they are, how to get them, whether they are whole, and their rows as arrays."""
 
+from .bags import LabelledBags, Recordings, aerosol, spoken_digits
 from .catalogue import DataSet, data_sets, folder
 from .fetching import fetch
 from .loading import (
@@ -16,6 +17,7 @@ from .loading import (
 )
 
 __all__ = [
-    "DataSet", "Split", "adult", "census_house", "computer_activity", "data_sets", "fashion_mnist", "fetch", "folder",
-    "forest", "heart_disease", "mnist", "network_intrusion", "phone_activity",
+    "DataSet", "LabelledBags", "Recordings", "Split", "adult", "aerosol", "census_house", "computer_activity",
+    "data_sets", "fashion_mnist", "fetch", "folder", "forest", "heart_disease", "mnist", "network_intrusion",
+    "phone_activity", "spoken_digits",
 ]  # fmt: skip

@@ -45,7 +45,7 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         loss: str = "squared",
         alpha: Any = "auto",
         max_coefficient: float | None = None,
-        solver: str = "auto",
+        solver: Any = "auto",
         fit_intercept: bool = True,
         class_weight: Any = None,
         precision: str | None = None,

@@ -62,7 +62,7 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         loss: str = "squared",
         alpha: Any = "auto",
         max_coefficient: float | None = None,
-        solver: str = "auto",
+        solver: Any = "auto",
         fit_intercept: bool = True,
         precision: str | None = None,
         device: str | None = None,

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from ...blocks import Block, MemoryBlocks, Progress, rows_per_block
 from ...losses import Loss
@@ -19,6 +20,7 @@ from .problem import Fit, Problem, Training, mean_square
 VALIDATED, FEWEST = 5000, 50  # rows held out at most; with fewer rows than this in all, none are
 TRIED, MEASURED = 2000, 500  # rows on which learning rates are tried, and whose features are averaged
 LARGEST = 4096  # rows whose features are made at a time
+SMALL = 1e7  # multiplications of a product that one thread does sooner than several would agree on
 
 Remember = Callable[[Callable[[], Any]], Any]
 
@@ -80,12 +82,14 @@ class Walk:
     ) -> dict[str, Any]:
         """An epoch of steps; `rate` is a function of the epochs done."""
         size, done, rows = self.method.batch_size, 0, self.problem.blocks.n_rows - len(self.numbers)
+        blas, threads = ThreadpoolController(), 1 if size * state["x"].size < SMALL else None
         for features, y, weight in self.chunks(epoch):
-            for start in range(0, len(y), size):
-                batch = slice(start, start + size)
-                part = features[batch], y[batch], None if weight is None else weight[batch]
-                self.method.step(state, self.gradient(state["x"], *part), rate(epoch + done / rows))
-                done += len(y[batch])
+            with blas.limit(limits=threads, user_api="blas"):
+                for start in range(0, len(y), size):
+                    batch = slice(start, start + size)
+                    part = features[batch], y[batch], None if weight is None else weight[batch]
+                    self.method.step(state, self.gradient(state["x"], *part), rate(epoch + done / rows))
+                    done += len(y[batch])
             if progress is not None:
                 progress.advance(len(y))
         return state
@@ -95,11 +99,13 @@ class Walk:
         slope = self.loss.gradient(self.scores(x, features), y)
         if weight is not None:
             slope = slope * weight[:, None]
-        out, total = np.empty_like(x), slope.mean(axis=0)
+        out = np.empty_like(x)
         out[:m] = features.T @ (slope * (scale / len(y))).astype(x.dtype)
-        out[:m] += (2.0 * self.alpha / self.problem.blocks.n_rows) * x[:m]
-        out[:m] -= np.outer(self.mean, total)
-        out[m:] = total
+        if self.alpha:  # small batches of many features spend their time on passes over x, not on products
+            out[:m] += (2.0 * self.alpha / self.problem.blocks.n_rows) * x[:m]
+        if len(x) > m:
+            out[m:] = slope.mean(axis=0)
+            out[:m] -= np.outer(self.mean, out[m])
         return out
 
     def scores(self, x: np.ndarray, features: Any) -> np.ndarray:
