@@ -548,7 +548,7 @@ def test_one_row(alpha):
 
 def test_bad_input_gets_a_sentence():
     for arguments, message in [
-        ({"loss": "hinge"}, "loss='hinge' is not known"),
+        ({"loss": "hinge"}, "use a classifier"),
         ({"solver": "magic"}, "solver='magic' is not known"),
         ({"alpha": -1.0}, "alpha must be a positive finite number"),
         ({"alpha": "best"}, "alpha='best' is not known"),

@@ -70,9 +70,14 @@ class Blocks(ABC):
             numbers = block.start + (np.arange(block.X.shape[0]) if block.kept is None else block.kept)
             yield block.only(shuffle(np.flatnonzero(~np.isin(numbers, without)), stream, block.start))
 
-    def map(self, function: Callable[[Block], Block]) -> Blocks:
-        """The same rows, each block changed by `function`."""
-        return MappedBlocks(self, function)
+    @property
+    def present(self) -> int:
+        """Rows that come, where some of n_rows are left out on the way."""
+        return self.n_rows
+
+    def map(self, function: Callable[[Block], Block], present: int | None = None) -> Blocks:
+        """The same rows, each block changed by `function`; `present` says how many it leaves, if not all."""
+        return MappedBlocks(self, function, present)
 
     def fingerprint(self) -> dict[str, Any]:
         """What tells these rows from others, in a few words."""
@@ -140,9 +145,13 @@ class Blocks(ABC):
 class MappedBlocks(Blocks):
     """Blocks changed one by one as they come."""
 
-    def __init__(self, blocks: Blocks, function: Callable[[Block], Block]) -> None:
-        self.blocks, self.function = blocks, function
+    def __init__(self, blocks: Blocks, function: Callable[[Block], Block], present: int | None = None) -> None:
+        self.blocks, self.function, self._present = blocks, function, present
         self.n_rows, self.n_columns, self.recipe = blocks.n_rows, blocks.n_columns, blocks.recipe
+
+    @property
+    def present(self) -> int:
+        return self.blocks.present if self._present is None else self._present
 
     def read(self, start: int, stop: int) -> Block:
         return self.function(self.blocks.read(start, stop))

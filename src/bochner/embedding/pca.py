@@ -172,7 +172,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def explained_variance_ratio_(self) -> np.ndarray:
         found = self._principal()
-        return found.variances / max(found.total, np.finfo(float).tiny)
+        return found.variances / found.total if found.total > 0 else np.zeros_like(found.variances)
 
     @property
     def singular_values_(self) -> np.ndarray:

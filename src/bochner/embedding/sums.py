@@ -32,7 +32,10 @@ def principal_of_moments(moments: Moments, scale: float, count: int) -> Principa
     covariance = centered.gram
     covariance /= moments.rows - 1
     m = len(covariance)
-    total = float(np.trace(covariance))
+    size = float(np.trace(moments.gram)) * scale**2 / (moments.rows - 1)
+    total = max(float(np.trace(covariance)), 0.0)
+    if total <= NOISE * size:  # all rows are one
+        covariance[:], total = 0.0, 0.0
     values, vectors = eigh(covariance, subset_by_index=[m - count, m - 1], overwrite_a=True)
     return Principal(signed(vectors[:, ::-1].T), np.maximum(values[::-1], 0.0), total, centered.mean_z, moments.rows)
 

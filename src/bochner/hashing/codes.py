@@ -93,6 +93,8 @@ class MaxoutHash(Basis):
         distance = np.asarray(distance, dtype=np.float64)
         if self._m < 2:
             raise ValueError("a standard error needs at least 2 codes; n_codes is 1.")
+        if not ((distance >= 0) & (distance <= 1)).all():
+            raise ValueError("distances are shares of codes, from 0 to 1.")
         return np.sqrt(distance * (1.0 - distance) / (self._m - 1))
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:

@@ -117,10 +117,10 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         if len(taken):
             raise ValueError(f"the id {taken[0]} is in the index already: remove it first, or choose another.")
         keys = np.empty((len(self._tables.keys), len(X)), dtype=np.uint64)
-        width = 2 * X.shape[1] + self.hash_.n_codes * self.pool_size
+        width = 2 * X.shape[1] + self.hash_.n_codes * self.hash_.pool_size
         for block in MemoryBlocks(X).walk(rows_per_block(width), title="hashing"):
             codes = self.hash_.features(block.X).reshape(len(block.X), len(keys), -1)
-            keys[:, block.start : block.start + len(block.X)] = bucket_keys(codes, self.pool_size).T
+            keys[:, block.start : block.start + len(block.X)] = bucket_keys(codes, self.hash_.pool_size).T
         self._rows = np.concatenate([self._rows, X])
         self._tables, self.ids_ = self._tables.with_rows(keys), np.concatenate([self.ids_, ids])
         self._next_id = max(self._next_id, int(ids.max()) + 1)
@@ -147,7 +147,7 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         distances, ids = np.full((len(X), k), np.inf), np.full((len(X), k), NOBODY)
         counts = np.empty(len(X), dtype=np.int64)
         tables = len(self._tables.keys)
-        width = 2 * X.shape[1] + (self.hash_.n_codes + 5 * tables * probes) * self.pool_size
+        width = 2 * X.shape[1] + (self.hash_.n_codes + 5 * tables * probes) * self.hash_.pool_size
         for block in MemoryBlocks(X).walk(rows_per_block(width), title="searching"):
             for i, found in enumerate(self._tables.look_up(self._probes(block.X, probes)), block.start):
                 found = most_frequent(found, limit)
@@ -160,12 +160,13 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         """The keys to look up, shape (n, tables, probes)."""
         tables = len(self._tables.keys)
         margins = self.hash_.margins(X)
-        keys = probe_keys(margins.reshape(len(X) * tables, -1, self.pool_size), count)
+        keys = probe_keys(margins.reshape(len(X) * tables, -1, self.hash_.pool_size), count)
         return keys.reshape(len(X), tables, -1)
 
     def _nearest(self, x: np.ndarray, found: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k smallest distances to the rows found, and which rows these are; equals in the order of rows."""
-        distances = distances_from(x, self._rows, found, METRICS[self.metric], self.hash_.center_)
+        metric = METRICS[require_choice("metric", self.metric, METRICS)]
+        distances = distances_from(x, self._rows, found, metric, self.hash_.center_)
         order = np.argsort(distances, kind="stable")[:k]
         return distances[order], found[order]
 

@@ -45,7 +45,9 @@ class SavedIndex:
     def _to_state(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
         fitted = {name: value for name, value in vars(self).items() if name in FITTED}
-        return {"parameters": {**parameters, "random_state": self.hash_.seed_}, "fitted": fitted}
+        # What was fitted, whatever the parameters were set to since.
+        own = {"random_state": self.hash_.seed_, "pool_size": self.hash_.pool_size, "n_tables": len(self._tables.keys)}
+        return {"parameters": {**parameters, **own}, "fitted": fitted}
 
     @classmethod
     def _from_state(cls: Any, state: dict[str, Any]) -> Any:

@@ -61,7 +61,7 @@ def adds_rows(model: Any) -> bool:
 
 
 class RandomFeatureModel(Saved, Streaming, BaseEstimator):
-    """A basis, the squared loss and a solver. Subclasses say how targets are coded and predictions read."""
+    """A basis, a loss and a solver. Subclasses say how targets are coded and predictions read."""
 
     basis: Any
     loss: Any

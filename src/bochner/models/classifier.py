@@ -98,7 +98,9 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         codes = self._code(to_numpy(y))
         if len(codes) != len(scores):
             raise ValueError(f"X has {len(scores)} rows but y has {len(codes)}.")
-        self._calibrate(Judged(scores, codes, check_weights(sample_weight, len(scores)), "rows given to calibrate"))
+        weight = check_weights(sample_weight, len(scores))
+        self.temperature_ = temperature(scores, codes, weight)
+        self._calibration = f"from {len(scores):,} rows given to calibrate"
         return self
 
     def _calibrate(self, judged: Judged | None) -> None:

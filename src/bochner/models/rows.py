@@ -47,6 +47,7 @@ class Survey:
     priorities: np.ndarray
     largest: float
     weight: float
+    present: int
     targets: Any
 
     @classmethod
@@ -59,7 +60,7 @@ class Survey:
         present = block.X if len(there) == n else block.X[there]
         return cls(
             block.X[chosen], block.start + chosen, order[chosen], largest_size(present), float(weight[there].sum()),
-            model._summarize(block.y, block.weight),
+            len(there), model._summarize(block.y, block.weight),
         )  # fmt: skip
 
     def __iadd__(self, other: Survey) -> Survey:
@@ -69,6 +70,7 @@ class Survey:
         self.sample = stack([self.sample, other.sample])[kept]
         self.numbers, self.priorities = numbers[kept], order[kept]
         self.largest, self.weight = max(self.largest, other.largest), self.weight + other.weight
+        self.present += other.present
         self.targets += other.targets
         return self
 
@@ -97,7 +99,7 @@ def ready_arrays(
     if journal is not None:
         blocks = CheckpointedBlocks(blocks, journal)
     if weight is not None and (weight == 0).any():
-        blocks = blocks.map(present_rows)
+        blocks = blocks.map(present_rows, present=int(np.count_nonzero(weight)))
     return Ready(blocks, survey.sample, survey.largest, journal)
 
 
@@ -124,8 +126,9 @@ def ready_blocks(
         weight = model._weigh(block.y, block.weight, targets if whole else None)
         return present_rows(Block(block.X, model._code(block.y), weight, block.start))
 
-    sample, largest = (None, 0.0) if survey is None else (survey.sample, survey.largest)
-    return Ready(checked.map(code), sample, largest, journal)
+    if survey is None:
+        return Ready(checked.map(code), None, 0.0, journal)
+    return Ready(checked.map(code, present=survey.present), survey.sample, survey.largest, journal)
 
 
 def present_rows(block: Block) -> Block:

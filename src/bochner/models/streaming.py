@@ -31,6 +31,7 @@ class Streaming(ABC):
     alpha: Any
     solver: Any
     fit_intercept: bool
+    max_coefficient: float | None
     basis_: Basis
     moments_: Moments | None
     _classifies = False
@@ -55,8 +56,9 @@ class Streaming(ABC):
         with self._settings():
             ready = self._ready(X, y, sample_weight, first=first, classes=classes)
             if first:
-                self.basis_, self.precision_reason_ = self._fitted_basis(ready)
-                self._require_room(int(self.basis_.n_components))
+                basis, reason = self._fitted_basis(ready)
+                self._require_room(int(basis.n_components))
+                self.basis_, self.precision_reason_ = basis, reason
             part = self._moments_of(ready.blocks)
         self.moments_ = part if before is None else before + part
         return self._outdated()
@@ -71,7 +73,7 @@ class Streaming(ABC):
             else:
                 basis = self.basis_
             problem, way = self._problem(basis, ready.blocks), self._way(basis, ready.blocks.n_rows)
-            before = None if first else self._solved
+            before = None if first else self._refresh()
             if before is None:
                 alpha, note = choose_penalty(problem, way.loss)
             else:
@@ -199,6 +201,8 @@ class Streaming(ABC):
         check_is_fitted(self, "basis_")
         if self._stale:
             self._refuse_leave_one_out("a model of sums")
+            if self.max_coefficient is not None:
+                raise ValueError("sums at hand are solved without bounds: fit again, or set max_coefficient=None.")
             moments = self.moments_
             assert moments is not None
             m, widest = int(self.basis_.n_components), int(self._summed.n_components)

@@ -139,10 +139,9 @@ class Labelled:
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             if summary is None:
                 raise ValueError("class_weight='balanced' needs all rows at once: give a dictionary instead.")
-            factors = np.zeros(len(self.classes_))
-            factors[self._class_of(summary.labels)] = summary.weights.sum() / (
-                len(self.classes_) * np.maximum(summary.weights, np.finfo(float).tiny)
-            )
+            factors, there = np.zeros(len(self.classes_)), summary.weights > 0  # a class of no weight stays so
+            shares = len(self.classes_) * summary.weights[there]
+            factors[self._class_of(summary.labels[there])] = summary.weights.sum() / shares
         else:
             factors = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
         extra = factors[self._class_of(column_or_1d(y))]

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..validation import require_choice, require_integer, require_positive
 
+STEADY = 50  # steps of about the first rate
 SCHEDULES = ("constant", "inverse", "cosine")
 
 
@@ -38,7 +39,7 @@ class Stochastic(ABC):
         if self.learning_rate != "auto":
             require_positive("learning_rate", self.learning_rate)
         require_choice("schedule", self.schedule, SCHEDULES)
-        if not 0 <= self.validation < 1:
+        if not isinstance(self.validation, int | float) or not 0 <= self.validation < 1:
             raise ValueError(f"validation must be a share of the rows below 1, or 0; got {self.validation!r}.")
 
     def rate(self, first: float, done: float) -> float:
@@ -93,6 +94,12 @@ class Adam(Stochastic):
     first_decay: float = 0.9
     second_decay: float = 0.999
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("first_decay", "second_decay"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1; got {getattr(self, name)!r}.")
+
     def begin(self, x: np.ndarray) -> dict[str, Any]:
         return {"x": x, "first": np.zeros_like(x), "second": np.zeros_like(x), "count": 0}
 
@@ -129,5 +136,5 @@ class DoublyStochastic:
             require_positive("learning_rate", self.learning_rate)
 
     def rate(self, first: float, nu: float, step: int) -> float:
-        """first at step 0; like 1/(nu t) in the end, or 1/sqrt(t) without a penalty."""
-        return first / (1.0 + first * nu * step) if nu > 0 else first / float(np.sqrt(1.0 + step))
+        """first at step 0; like 1/(nu t) in the end; with a small nu, or one that falls as rows come, 1/sqrt(t)."""
+        return first / max(1.0 + first * nu * step, float(np.sqrt(1.0 + step / STEADY)))

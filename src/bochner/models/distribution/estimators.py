@@ -17,6 +17,7 @@ from .base import DistributionModel
 from .embedding import embed
 from .scatter import Reference
 from .survey import Survey
+from .tables import targets_of
 
 
 class DistributionRegressor(MultiOutputRegressor, DistributionModel):
@@ -212,6 +213,12 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         """Probabilities (bags, classes), calibrated as those of RandomFeatureClassifier are."""
         means = self.embed(X, bag=bag)
         return self.second_.predict_proba(means)
+
+    def calibrate(self, X: Any, y: Any = None, *, bag: Any = None, target: str | None = None) -> DistributionClassifier:
+        """Learn the temperature of probabilities from bags that the model was not fitted to."""
+        bags, means = self._embed(X, bag, target)
+        self.second_.calibrate(means, targets_of(bags, y))
+        return self
 
     def predict(self, X: Any, *, bag: Any = None) -> np.ndarray:
         """Labels, one per bag in the order in which bags are met."""

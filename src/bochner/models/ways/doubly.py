@@ -20,7 +20,7 @@ from ...solvers import DoublyStochastic, Solution
 from ...streams import Stream
 from .calibration import CALIBRATED, Judged
 from .problem import Fit, Problem, Training, mean_square
-from .stochastic import Remember, bend, copied, require_finite_walk, typical
+from .stochastic import Remember, bend, copied, require_finite_walk, require_sane_walk, typical
 
 TILE = 1 << 16  # features that are made at a time, at most, unless a step has more
 STRETCHES = 20  # parts of a run after each of which it could be taken up again
@@ -72,7 +72,7 @@ class Descent:
     def run(self, state: dict[str, Any], until: int, rate: float, batches: Iterator[Block]) -> dict[str, Any]:
         """Steps until there are so many."""
         state = copied(state)
-        nu = 2.0 * self.alpha / self.problem.blocks.n_rows
+        nu = 2.0 * self.alpha / self.problem.blocks.present
         while state["step"] < until:
             self.step(state, next(batches), self.method.rate(rate, nu, state["step"]), nu)
         return state
@@ -124,10 +124,14 @@ def fit_doubly(
             state = remember(partial(descent.run, state, until, rate, descent.batches(before)))
             require_finite_walk(state["b"], 0, rate)
             progress.advance(state["step"] - before)
-    return finished(descent, state, rate, problem.blocks.n_rows)
+    return finished(descent, state, rate, problem.blocks.present)
 
 
 def finished(descent: Descent, state: dict[str, Any], rate: float, rows: int) -> tuple[Fit, Judged | None]:
+    loss, scores, codes = descent.loss, state["scores"], state["codes"]
+    if len(scores):
+        now, nothing_learned = (float(loss.value(f, codes).mean()) for f in (scores, np.zeros_like(scores)))
+        require_sane_walk(now, nothing_learned, rate)
     status = f"{state['step']} steps, each {descent.method.batch_size} rows and new features; first rate {rate:.3g}"
     k = state["b"].shape[1]
     solution = Solution(state["b"], "doubly stochastic", descent.alpha, status, float("nan"), state["step"])

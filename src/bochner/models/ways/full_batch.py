@@ -13,6 +13,7 @@ from .primal import reduce_moments
 from .problem import Fit, Problem
 
 ROUGH = 1e-2  # relative gradient
+BOX_STEPS = 1000  # at most: without a penalty many coordinates change places at the bounds
 TURNS, SCALE_TOLERANCE = 200, 1e-9  # of Huber's scale, and its relative change at the end
 LEAST_SCALE = 1e-10  # of the spread of targets: where nearly all residuals vanish
 
@@ -37,7 +38,7 @@ def fit_box(problem: Problem, loss: Loss, alpha: float, bound: float, start: np.
     x = objective.zeros() if start is None else start
     bounds = np.full((len(x), 1), bound)
     bounds[int(problem.basis.n_components) :] = np.inf  # the intercept is free
-    found = minimise(objective, x, bound=bounds, **objective.settings)
+    found = minimise(objective, x, bound=bounds, max_iterations=BOX_STEPS, **objective.settings)
     there = at_bounds(objective.model(found.x)[0], bound)
     return finished(objective, replace(found, status=f"{found.status}; {there}"), "projected Newton")
 

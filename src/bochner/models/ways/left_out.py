@@ -60,16 +60,36 @@ def from_kernel(dual: DualProblem, coefficients: np.ndarray, alpha: float, block
 def by_refitting(problem: Problem, fit_to: Callable[[Problem, np.ndarray | None], Fit]) -> tuple[Fit, Judged]:
     """Fit without some rows, score them, and go on from there with all rows."""
     n = problem.blocks.n_rows
-    numbers = sample_rows(n, min(CALIBRATED, n // 5), seed=9)
+    numbers = sample_rows(n, max(1, min(CALIBRATED, n // 5)), seed=9)
+    if len(numbers) > 1:
+        numbers = spare_classes(problem, numbers)
     if len(numbers) < 2:
         fit, block = fit_to(problem, None), problem.blocks.read(0, n)
         return fit, Judged(scores_of(problem, fit, block.X), block.y, block.weight, SAME)
 
-    def others(block: Block) -> Block:
-        rows = block.start + (np.arange(block.X.shape[0]) if block.kept is None else block.kept)
-        return block.only(~np.isin(rows, numbers))
-
-    first = fit_to(replace(problem, blocks=problem.blocks.map(others)), None)
+    left = problem.blocks.map(lambda block: block.only(is_other(block, numbers)), problem.blocks.present - len(numbers))
+    first = fit_to(replace(problem, blocks=left), None)
     block = problem.blocks.take(numbers)
     judged = Judged(scores_of(problem, first, block.X), block.y, block.weight, OUT)
     return fit_to(problem, first.start), judged
+
+
+def is_other(block: Block, numbers: np.ndarray) -> np.ndarray:
+    """Which rows of a block are not among those with these numbers."""
+    rows = block.start + (np.arange(block.X.shape[0]) if block.kept is None else block.kept)
+    return ~np.isin(rows, numbers)
+
+
+def spare_classes(problem: Problem, numbers: np.ndarray) -> np.ndarray:
+    """The numbers without those of rows that are all there is of a class: a model of the others would not know it."""
+
+    def count(block: Block) -> np.ndarray:
+        codes = block.y[is_other(block, numbers)] > 0
+        return np.stack([codes.sum(axis=0), (~codes).sum(axis=0)])
+
+    absent = problem.blocks.reduce(count, title="classes") == 0
+    block = problem.blocks.take(numbers)
+    codes = block.y > 0
+    needed = (codes & absent[0] | ~codes & absent[1]).any(axis=1)
+    places = np.arange(len(numbers)) if block.kept is None else block.kept
+    return np.delete(numbers, places[needed])

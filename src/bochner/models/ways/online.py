@@ -23,12 +23,12 @@ from .stochastic import Walk, require_finite_walk
 def go_on(problem: Problem, way: Way, alpha: float, before: Fit | None) -> tuple[Basis, Fit, Judged | None]:
     """The basis (perhaps with more features), the fit after these rows, and the scores they had before, if known."""
     training = None if before is None else before.training
-    met = problem.blocks.n_rows + (0 if training is None else training.rows)
+    met = problem.blocks.present + (0 if training is None else training.rows)
     if isinstance(way.method, DoublyStochastic):
         return add_features(problem, way, alpha, before, met)
     assert isinstance(way.method, Stochastic)
     # Every row bears its share of the penalty.
-    walk = Walk(problem, way.loss, alpha * problem.blocks.n_rows / met, way.method, way.seed)
+    walk = Walk(problem, way.loss, alpha * problem.blocks.present / met, way.method, way.seed)
     rate = walk.find_rate()[0] if training is None else training.rate
     x = walk.zeros()
     if before is not None:
@@ -53,7 +53,7 @@ def add_features(
     missing = done + batches - steps_for(basis, way.method.features)
     if missing > 0:
         basis = basis.enlarged(m + missing * way.method.features)
-    share = alpha * problem.blocks.n_rows / met
+    share = alpha * problem.blocks.present / met
     descent = Descent(replace(problem, basis=basis), way.loss, share, way.method, way.seed)
     state = descent.begin()
     if before is not None:

@@ -19,6 +19,7 @@ from .problem import Fit, Problem, Training, mean_square
 
 VALIDATED, FEWEST = 5000, 50  # rows held out at most; with fewer rows than this in all, none are
 TRIED, MEASURED = 2000, 500  # rows on which learning rates are tried, and whose features are averaged
+ABSURD = 100.0  # times the loss of the model 0
 LARGEST = 4096  # rows whose features are made at a time
 SMALL = 1e7  # multiplications of a product that one thread does sooner than several would agree on
 
@@ -62,8 +63,13 @@ class Walk:
         """Set some rows aside, to be judged by."""
         n = self.problem.blocks.n_rows
         if self.method.validation and n >= FEWEST:
-            self.numbers = sample_rows(n, min(VALIDATED, max(1, round(self.method.validation * n))), seed=7)
-            self.held = self.problem.blocks.take(self.numbers)
+            numbers = sample_rows(n, min(VALIDATED, max(1, round(self.method.validation * n))), seed=7)
+            held = self.problem.blocks.take(numbers)
+            if held.X.shape[0]:  # they may all be of weight zero
+                self.numbers, self.held = numbers, held
+
+    def some_rows(self) -> Block:
+        return self.problem.blocks.take(sample_rows(self.problem.blocks.n_rows, CALIBRATED, seed=9))
 
     def chunks(self, epoch: int) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
         """Features, targets and weights of the rows of an epoch, in a new order, a chunk at a time."""
@@ -102,7 +108,7 @@ class Walk:
         out = np.empty_like(x)
         out[:m] = features.T @ (slope * (scale / len(y))).astype(x.dtype)
         if self.alpha:  # small batches of many features spend their time on passes over x, not on products
-            out[:m] += (2.0 * self.alpha / self.problem.blocks.n_rows) * x[:m]
+            out[:m] += (2.0 * self.alpha / self.problem.blocks.present) * x[:m]
         if len(x) > m:
             out[m:] = slope.mean(axis=0)
             out[:m] -= np.outer(self.mean, out[m])
@@ -140,14 +146,14 @@ class Walk:
         """The rate after whose epoch on a sample of the rows the loss of other rows is smallest."""
         if self.method.learning_rate != "auto":
             return float(self.method.learning_rate), "given"
-        n = self.problem.blocks.n_rows
-        block = self.problem.blocks.take(sample_rows(n, TRIED, seed=8))
+        block = self.problem.blocks.take(sample_rows(self.problem.blocks.n_rows, TRIED, seed=8))
         count = block.X.shape[0]
         out = (np.arange(count) % 5 == 0) & (count >= FEWEST)
         train = block.only(~out)
         judged = block.only(out) if out.any() else train
         part = replace(self.problem, blocks=MemoryBlocks(train.X, train.y, train.weight))
-        trial = Walk(part, self.loss, self.alpha * train.X.shape[0] / n, self.method, self.seed)
+        share = train.X.shape[0] / self.problem.blocks.present
+        trial = Walk(part, self.loss, self.alpha * share, self.method, self.seed)
         steepness = bend(self.loss, self.problem.outputs) * typical(train.weight)
         rates = self.method.rates(self.mean_square(train.X[:200]), steepness)
         losses = np.array([trial.loss_after(rate, judged) for rate in rates])
@@ -176,7 +182,8 @@ def fit_stochastic(
     walk.hold_out()
     first, how = remember(walk.find_rate)
     state = method.begin(walk.zeros())
-    best, best_loss, waited = state["x"], np.inf, 0
+    best, waited = state["x"].copy(), 0
+    best_loss = nothing_learned = np.nan if walk.held is None else walk.judge(best, walk.held)[0]
     with Progress("training", method.epochs * problem.blocks.n_rows) as progress:
         for epoch in range(method.epochs):
             state = remember(partial(walk.run, copied(state), epoch, partial(method.rate, first), progress))
@@ -187,14 +194,15 @@ def fit_stochastic(
                 best, best_loss, waited = state["x"].copy(), loss_now, 0
             if waited >= method.patience:
                 break
+    if walk.held is None:
+        loss_now, nothing_learned = (walk.judge(x, walk.some_rows())[0] for x in (best, walk.zeros()))
+    require_sane_walk(loss_now, nothing_learned, first)
     ended = f"{epoch + 1} epochs of batches of {method.batch_size}, rate {first:.3g} ({how})"
     if walk.held is not None:
         ended += f"; loss of {len(walk.numbers):,} rows held out {best_loss:.4g}"
-    block, which = walk.held, OUT
-    if block is None:
-        block, which = problem.blocks.take(sample_rows(problem.blocks.n_rows, CALIBRATED, seed=9)), SAME
+    block, which = (walk.some_rows(), SAME) if walk.held is None else (walk.held, OUT)
     judged = Judged(walk.judge(best, block)[1], block.y, block.weight, which)
-    return walk.finished(best, ended, Training(first, epoch + 1, problem.blocks.n_rows)), judged
+    return walk.finished(best, ended, Training(first, epoch + 1, problem.blocks.present)), judged
 
 
 def bend(loss: Loss, outputs: int) -> float:
@@ -215,3 +223,12 @@ def copied(state: dict[str, Any]) -> dict[str, Any]:
 def require_finite_walk(x: np.ndarray, epoch: int, rate: float) -> None:
     if not np.isfinite(x).all():
         raise ValueError(f"training diverged in epoch {epoch + 1} at rate {rate:.3g}: give a smaller learning_rate.")
+
+
+def require_sane_walk(loss: float, nothing_learned: float, rate: float) -> None:
+    """Refuse an end far above the loss of the model 0."""
+    if not loss <= ABSURD * max(nothing_learned, 1e-300):
+        raise ValueError(
+            f"training diverged at rate {rate:.3g}: it ended with a loss of {loss:.3g}, where a model that has learned "
+            f"nothing has {nothing_learned:.3g}; give a smaller learning_rate."
+        )
