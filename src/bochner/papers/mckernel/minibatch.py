@@ -164,7 +164,7 @@ EXPERIMENTS = tuple(
     Experiment(name, "mckernel", title, partial(run, read, rows, test_rows, most), (read,))
     for name, title, read, rows, test_rows, most in (
         ("mckernel-mnist-32768", "Figure 3: MNIST, 32,768 rows", "mnist", 32_768, 8_192, 8),
-        ("mckernel-mnist", "Figure 4: MNIST in mini-batches", "mnist", 60_000, 10_000, 8),
+        ("mckernel-mnist", "Figure 4: MNIST in mini-batches", "mnist", 60_000, 10_000, 4),
         ("mckernel-fashion", "Figure 5: Fashion-MNIST in mini-batches", "fashion_mnist", 60_000, 10_000, 4),
     )
 )
