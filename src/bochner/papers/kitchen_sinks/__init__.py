@@ -1,5 +1,6 @@
 """Weighted sums of random kitchen sinks (Rahimi and Recht, 2008)."""
 
 from ..findings import Experiment
+from . import coefficient_decay, stumps_and_boosting
 
-EXPERIMENTS: tuple[Experiment, ...] = ()
+EXPERIMENTS: tuple[Experiment, ...] = (stumps_and_boosting.EXPERIMENT, coefficient_decay.EXPERIMENT)
