@@ -39,8 +39,8 @@ def run(job: Job) -> Findings:
             Claim("the largest coefficient decays with K", bool((np.diff(medians) < 0).all()), shown(counts, medians)),
             Claim(
                 "it decays linearly with K, over all K shown", slope(counts, medians) <= -0.9,
-                f"slope of log against log {slope(counts, medians):.2f}; {slope(counts[-2:], medians[-2:]):.2f} between "
-                "the two largest K (-1 is 1/K)",
+                f"slope of log against log {slope(counts, medians):.2f}; {slope(counts[-2:], medians[-2:]):.2f} "
+                "between the two largest K (-1 is 1/K)",
             ),
             Claim(
                 "some C does not grow with K: K times the largest coefficient levels off",

@@ -95,8 +95,8 @@ def settings_of(thresholds: str, counts: Sequence[Sequence[int]]) -> dict[str, o
 
 
 REMARKS = [
-    "The activity set of the paper is not public; WISDM (43 columns of a phone's accelerometer, people in the test rows "
-    "are not in the training rows) stands in for it, as walking against the other five activities.",
+    "The activity set of the paper is not public; WISDM (43 columns of a phone's accelerometer, people in the test "
+    "rows are not in the training rows) stands in for it, as walking against the other five activities.",
     "KDDCUP99: 50,000 and 150,000 rows drawn from the 10 percent file, not from all 4.9 million rows.",
     "All columns of adult are zeros and ones, so a stump either is that column or is constant: more than about a "
     "thousand stumps add hardly anything new.",
