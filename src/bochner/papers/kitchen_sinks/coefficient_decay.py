@@ -32,7 +32,7 @@ def run(job: Job) -> Findings:
         if seed % 50 == 49:
             job.say(f"{seed + 1} of {runs} runs")
     medians = np.median(largest, axis=0)
-    products = counts * medians
+    products = np.array(counts) * medians
     return Findings(
         settings={"runs": runs, "K": list(counts), "rows": len(y), "ridge": f"{PENALTY:g} a row", "features": "-1, +1"},
         claims=[

@@ -20,7 +20,7 @@ from ..findings import Chart
 class Point(NamedTuple):
     """One classifier: how many nonlinearities, its test error in per cent, seconds to train and to test."""
 
-    count: int
+    terms: int
     error: float
     seconds: float
 
@@ -82,12 +82,12 @@ def speedups_at_equal_error(ours: Sequence[Point], theirs: Sequence[Point]) -> l
 
 def charts(name: str, runs: dict[str, Sequence[Point]]) -> list[Chart]:
     """The three columns of the figure: error against K, seconds against K, error against seconds."""
-    rows = [
-        {"K": point.count, "test error (%)": point.error, "seconds": point.seconds, "method": method}
+    rows: list[dict[str, Any]] = [
+        {"K": point.terms, "test error (%)": point.error, "seconds": point.seconds, "method": method}
         for method, points in runs.items()
         for point in points
     ]
-    by_time = sorted(rows, key=lambda row: float(row["seconds"]))
+    by_time = sorted(rows, key=lambda row: row["seconds"])
     return [
         Chart(f"{name}: error against K", rows, "K", "test error (%)", "method", log_x=True),
         Chart(f"{name}: time against K", rows, "K", "seconds", "method", log_x=True, log_y=True),

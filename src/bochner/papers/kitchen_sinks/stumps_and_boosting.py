@@ -48,22 +48,22 @@ def claims(name: str, ours: Sequence[Point], theirs: Sequence[Point]) -> list[Cl
     """What the figure and its text say, for one data set."""
     peer = best(theirs)
     near = soonest(ours, peer.error + NEAR)
-    missed = f"it is never reached; the best is {best(ours).error:.2f} % with K = {best(ours).count}"
+    missed = f"it is never reached; the best is {best(ours).error:.2f} % with K = {best(ours).terms}"
     gaps = [ours[0].error - peer.error, ours[-1].error - peer.error]
-    same = [(a.count, b.seconds / a.seconds) for a in ours for b in theirs if a.count == b.count]
+    same = [(a.terms, b.seconds / a.seconds) for a in ours for b in theirs if a.terms == b.terms]
     equal = speedups_at_equal_error(ours, theirs)
     return [
         Claim(
             f"{name}: random stumps come within {NEAR} points of AdaBoost's best in a tenth of its time or less",
             near is not None and near.seconds <= peer.seconds / 10,
-            f"AdaBoost {peer.error:.2f} % in {peer.seconds:.2f} s (K = {peer.count}); "
-            + (f"ours {near.error:.2f} % in {near.seconds:.2f} s (K = {near.count})" if near else missed),
+            f"AdaBoost {peer.error:.2f} % in {peer.seconds:.2f} s (K = {peer.terms}); "
+            + (f"ours {near.error:.2f} % in {near.seconds:.2f} s (K = {near.terms})" if near else missed),
         ),
         Claim(
             f"{name}: accuracy catches up with AdaBoost's as K grows",
             gaps[1] < gaps[0] and gaps[1] <= NEAR,
-            f"error above AdaBoost's best: {gaps[0]:+.2f} points at K = {ours[0].count}, "
-            f"{gaps[1]:+.2f} at K = {ours[-1].count}",
+            f"error above AdaBoost's best: {gaps[0]:+.2f} points at K = {ours[0].terms}, "
+            f"{gaps[1]:+.2f} at K = {ours[-1].terms}",
         ),
         Claim(
             f"{name}: for a given K, two to three orders of magnitude faster",
@@ -73,8 +73,8 @@ def claims(name: str, ours: Sequence[Point], theirs: Sequence[Point]) -> list[Cl
         Claim(
             f"{name}: for a given error, one to three orders of magnitude faster",
             bool(equal) and float(np.median(equal)) >= 10,
-            f"over {len(equal)} errors that both reach, {min(equal):.1f} to {max(equal):.0f} times, median "
-            f"{np.median(equal):.1f}" if equal else "no error of AdaBoost's is reached",
+            f"over {len(equal)} errors that both reach, {min(equal):.2g} to {max(equal):.2g} times, median "
+            f"{np.median(equal):.2g}" if equal else "no error of AdaBoost's is reached",
         ),
     ]  # fmt: skip
 
@@ -86,11 +86,11 @@ def real_tasks() -> dict[str, Split]:
     return {name: split.standardized() for name, split in tasks.items()}
 
 
-def settings_of(thresholds: str, counts: Sequence[Sequence[int]]) -> dict[str, object]:
+def settings_of(thresholds: str, counts: Sequence[Sequence[int]], columns: str = "standardised") -> dict[str, object]:
     return {
         "K of random stumps": list(counts[0]), "K of AdaBoost": list(counts[1]), "thresholds": thresholds,
         "features": "int8, which is exact for stumps", "loss": "quadratic", "penalty": "chosen within the time shown",
-        "AdaBoost": "scikit-learn, trees of depth 1, one run timed stage by stage", "columns": "standardised",
+        "AdaBoost": "scikit-learn, trees of depth 1, one run timed stage by stage", "columns": columns,
     }  # fmt: skip
 
 
