@@ -40,7 +40,7 @@ ROWS = (
         0.5,  # ours carry sqrt(2/K), the paper's cosines do not
         lambda X: np.exp(-GAMMA * cdist(X, X, "sqeuclidean")),
         lambda X: 0.5 * np.exp(-GAMMA * cdist(X, X, "sqeuclidean")),
-        "cosines without the factor sqrt(2/K) have half the printed kernel (as equation 12 says)",
+        "; cosines without the factor sqrt(2/K) have half the printed kernel (as equation 12 says)",
     ),
     Row(
         "stumps",
@@ -48,7 +48,7 @@ ROWS = (
         1.0,
         lambda X: 1.0 - cdist(X, X, "cityblock") / RADIUS,
         lambda X: 1.0 - cdist(X, X, "cityblock") / (RADIUS * X.shape[1]),
-        "a coordinate is chosen with probability 1/d, which the printed kernel lacks",
+        "; a coordinate is chosen with probability 1/d, which the printed kernel lacks",
     ),
     Row(
         "bins",
@@ -73,7 +73,7 @@ def run(job: Job) -> Findings:
         sample = products(row, X, 64, seeds)
         right, printed = largest_z(sample, row.right(X)), largest_z(sample, row.printed(X))
         text = f"{row.name}: the mean product of features is the kernel"
-        found.claims.append(Claim(f"{text} as printed", printed < LIMIT, f"largest z-score {printed:.1f}. {row.slip}"))
+        found.claims.append(Claim(f"{text} as printed", printed < LIMIT, f"largest z-score {printed:.1f}{row.slip}"))
         if row.slip:
             found.claims.append(Claim(f"{text}, once corrected", right < LIMIT, f"largest z-score {right:.1f}"))
         errors = [rms_error(row, X, count, max(20, seeds // 10)) for count in COUNTS]
