@@ -7,11 +7,11 @@ import time
 import numpy as np
 from sklearn.datasets import load_digits
 
-from bochner import RandomBins, RandomFeatureClassifier
+from bochner import RandomBins
 from bochner.data import Split
 
 from ..findings import Chart, Claim, Experiment, Findings, Job
-from .fitting import choose_bins
+from .fitting import SignedLeastSquares, choose_bins
 from .tasks import TASKS, Task, halves, quick_tasks
 
 GRIDS = (1, 2, 5, 10, 20, 35, 50)
@@ -55,7 +55,7 @@ def measured(
     """Number of grids, test error in per cent and seconds of training."""
     basis = RandomBins(task.columns, n_grids=grids, bandwidth=chosen.basis.bandwidth, random_state=0)
     begun = time.perf_counter()
-    model = RandomFeatureClassifier(basis, alpha=chosen.alpha, precision="float32").fit(split.X, split.y)
+    model = SignedLeastSquares(basis, alpha=chosen.alpha, precision="float32").fit(split.X, split.y)
     seconds = time.perf_counter() - begun
     error = task.error(model.predict(split.X_test), split.y_test)
     job.say(f"{grids} grids: {error:.2f} % in {seconds:.1f} s")

@@ -89,7 +89,7 @@ def quick_tasks() -> tuple[Task, ...]:
     }  # fmt: skip
     cancer, diabetes = load_breast_cancer(return_X_y=True), load_diabetes(return_X_y=True)
     return (
-        replace(TASKS[2], name="breast cancer", load=lambda: halves(*cancer), **small),
+        replace(TASKS[2], name="breast cancer", load=lambda: halves(cancer[0], 2.0 * cancer[1] - 1.0), **small),
         replace(TASKS[0], name="diabetes", load=lambda: halves(*diabetes), **small),
     )
 
