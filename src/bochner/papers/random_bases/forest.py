@@ -49,9 +49,7 @@ def run(job: Job) -> Findings:
     )  # fmt: skip
 
 
-def measured(
-    task: Task, split: Split, chosen: RandomFeatureClassifier, grids: int, job: Job
-) -> tuple[int, float, float]:
+def measured(task: Task, split: Split, chosen: SignedLeastSquares, grids: int, job: Job) -> tuple[int, float, float]:
     """Number of grids, test error in per cent and seconds of training."""
     basis = RandomBins(task.columns, n_grids=grids, bandwidth=chosen.basis.bandwidth, random_state=0)
     begun = time.perf_counter()
