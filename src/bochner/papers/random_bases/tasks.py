@@ -33,7 +33,7 @@ class Task:
     columns: int = 1 << 16
     factors: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
     penalties: tuple[float, ...] = (0.03, 0.3, 3.0)
-    chosen_on: int = 5_000
+    chosen_on: int = 3_000
     svm_rows: int = 100_000
     why: str = ""
 
