@@ -255,6 +255,11 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return int(self.n_components)
 
     @property
+    def entries(self) -> int:
+        """Numbers that the features of a row take in memory: one a column, unless they are sparse."""
+        return self._m
+
+    @property
     def _is_integer(self) -> bool:
         return self.precision in LIMITS
 

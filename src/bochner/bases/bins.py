@@ -60,6 +60,10 @@ class RandomBins(Basis):
     def _grids(self) -> int:
         return int(self.n_grids)
 
+    @property
+    def entries(self) -> int:
+        return 2 * self._grids  # values, and where they are
+
     def _settle(self, rows: np.ndarray, largest: float) -> None:
         require_integer("n_grids", self.n_grids)
         if self._m > 2**31:

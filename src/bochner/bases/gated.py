@@ -77,6 +77,10 @@ class GatedLinear(Basis):
     def _unit_count(self) -> int:
         return self._m // self._q
 
+    @property
+    def entries(self) -> int:
+        return 2 * self._unit_count if self.sparse_output else self._m  # values, and where they are
+
     def _exact_kernel(self) -> Kernel:
         return Gated(self._q)
 

@@ -208,7 +208,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         fit = self._refresh()
         # In one order, whatever the solver or the file gave: products of matrices have the same bits then.
         weights = np.ascontiguousarray(float(self.basis_.scale_) * fit.solution.coefficients)
-        n, blocks = self._rows_to_predict(X, 2 * len(weights))
+        n, blocks = self._rows_to_predict(X, 2 * int(self.basis_.entries))
         out = np.empty((n, weights.shape[1]))
         for rows, part in blocks:
             out[rows] = self.basis_.features(part) @ weights + (fit.intercept + self._offset)

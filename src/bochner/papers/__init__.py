@@ -3,10 +3,10 @@
 They use the library's public names only. Each module runs one experiment and returns Findings.
 """
 
-from . import beyond, kitchen_sinks, learned_frequencies, maxout, mckernel
+from . import beyond, kitchen_sinks, learned_frequencies, maxout, mckernel, random_bases
 from .findings import Chart, Claim, Comparison, Experiment, Findings, Job
 
-PAPERS = (maxout, kitchen_sinks, mckernel, learned_frequencies, beyond)
+PAPERS = (maxout, kitchen_sinks, random_bases, mckernel, learned_frequencies, beyond)
 EXPERIMENTS = {experiment.name: experiment for paper in PAPERS for experiment in paper.EXPERIMENTS}
 
 __all__ = ["EXPERIMENTS", "Chart", "Claim", "Comparison", "Experiment", "Findings", "Job"]

@@ -1,4 +1,4 @@
-"""Least squares when neither the Gram nor the kernel matrix fits: features are made again in every pass."""
+"""Least squares when neither the Gram nor the kernel matrix fits: a pass over the rows for each product."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ...solvers import Solution, factor_gram, sampled_preconditioner, solve_prod
 from ...streams import sample_rows
 from .calibration import Judged
 from .dual import feature_kernel, solve_kernel
-from .left_out import LEVERAGES, scores_of, without_itself
+from .keeping import KeptFeatures
+from .left_out import LEVERAGES, by_refitting, scores_of, without_itself
 from .primal import noise_variance
 from .problem import Fit, Problem
 
@@ -49,7 +50,11 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
     if problem.asks_for("loo"):
         raise ValueError("alpha='loo' needs the Gram or the kernel matrix, and conjugate gradients make neither.")
     scale, m = problem.scale, int(problem.basis.n_components)
-    sums = problem.blocks.reduce(lambda block: first_sums(problem, block), width=3 * m, title="sums")
+    most = int(min(memory_budget() // (128 * m), LEVERAGES))
+    if calibrates and most < LEVERAGES:  # a second fit costs less than so wide right-hand sides
+        return by_refitting(problem, lambda part, start: fit_matrix_free(part, reason)[0])
+    made = KeptFeatures(problem, WORKERS)
+    sums = problem.blocks.reduce(lambda block: first_sums(made(block), block), rows=made.rows, title="sums")
     mean_z = scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)
     mean_y = sums.sum_y / sums.weight if problem.intercept else np.zeros(len(sums.sum_y))
     cross = scale * sums.cross - sums.weight * np.outer(mean_z, mean_y)
@@ -58,7 +63,7 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
 
     def product(v: np.ndarray) -> np.ndarray:
         def part(block: Block) -> np.ndarray:
-            features = problem.features(block.X)
+            features = made(block)
             narrow = v.astype(features.dtype) if features.dtype.kind == "f" else v
             image = np.asarray(features @ narrow, dtype=np.float64)
             if block.weight is not None:
@@ -67,7 +72,7 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
 
         # Making features is one thread's work per block, so blocks go to threads and BLAS keeps to one.
         with threadpool_limits(1):
-            total = problem.blocks.reduce(part, width=2 * m + 2 * v.shape[1], title="product", workers=WORKERS)
+            total = problem.blocks.reduce(part, rows=made.rows, title="product", workers=WORKERS)
         return scale**2 * total - sums.weight * np.outer(mean_z, mean_z @ v)
 
     precondition, kind = preconditioner(problem, mean_z, sums.weight, alpha)
@@ -81,7 +86,6 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
     fit = Fit(solution, mean_y - mean_z @ b, note, noise)
     if not calibrates:
         return fit, None
-    most = int(np.clip(memory_budget() // (128 * m), 2, LEVERAGES))
     block = problem.blocks.take(sample_rows(problem.blocks.n_rows, most, seed=9))
     rows = problem.features(block.X)
     rows = (rows.toarray() if hasattr(rows, "toarray") else rows).astype(np.float64) * scale - mean_z
@@ -130,8 +134,8 @@ def unexplained_squares(rows: Any, held: Any) -> np.ndarray:
     )
 
 
-def first_sums(problem: Problem, block: Block) -> Sums:
-    features, y = problem.features(block.X), block.y.astype(np.float64)
+def first_sums(features: Any, block: Block) -> Sums:
+    y = block.y.astype(np.float64)
     weight = np.ones(len(y)) if block.weight is None else block.weight
     weighted = y * weight[:, None]
     cross = np.asarray(features.T @ np.column_stack([weight, weighted]), dtype=np.float64)

@@ -203,7 +203,7 @@ class Metric:
         fits = 32 * m * min(m, n) <= memory_budget()
         block = problem.blocks.take(sample_rows(n, max(SAMPLED * m, LEAST) if fits else LEAST, seed=6))
         sample = replace(problem, blocks=MemoryBlocks(block.X, block.y))
-        sums = sample.blocks.reduce(lambda block: first_sums(sample, block), width=3 * m)
+        sums = sample.blocks.reduce(lambda block: first_sums(sample.features(block.X), block), width=3 * m)
         self.mean = problem.scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)
         if fits and m <= n:
             centered = reduce_moments(sample, "preconditioner").centered(problem.scale, problem.intercept)
