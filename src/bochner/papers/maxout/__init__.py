@@ -1,6 +1,6 @@
 """Random maxout features (Mroueh, Rennie and Goel, 2015)."""
 
 from ..findings import Experiment
-from . import distances
+from . import digits, distances
 
-EXPERIMENTS: tuple[Experiment, ...] = (distances.EXPERIMENT,)
+EXPERIMENTS: tuple[Experiment, ...] = (distances.EXPERIMENT, digits.EXPERIMENT)
