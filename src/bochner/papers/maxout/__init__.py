@@ -2,5 +2,8 @@
 
 from ..findings import Experiment
 from . import digits, distances
+from .phones import table_three, table_two
 
-EXPERIMENTS: tuple[Experiment, ...] = (distances.EXPERIMENT, digits.EXPERIMENT)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    distances.EXPERIMENT, digits.EXPERIMENT, table_two.EXPERIMENT, table_three.EXPERIMENT,
+)  # fmt: skip

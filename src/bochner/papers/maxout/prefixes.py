@@ -30,7 +30,7 @@ class Linear(NamedTuple):
 
 
 def fit_prefixes(moments: Moments, columns: Sequence[int], share: float, intercept: bool) -> dict[int, Linear]:
-    """The models of the first k features for each k of `columns`; the penalty is `share` times the mean of diag(Z'Z)."""
+    """The models of the first k features for each k of `columns`; the penalty is `share` of the mean of diag(Z'Z)."""
     problem = moments.prefix(max(columns)).centered(intercept=intercept)
     factor = factor_gram(problem.gram, share * float(np.trace(problem.gram)) / len(problem.gram))
     if factor is None:

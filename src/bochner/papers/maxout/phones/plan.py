@@ -1,0 +1,59 @@
+"""What Tables 2 and 3 run on: TIMIT with the paper's grid, or else its sample; made-up speech if quick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bochner import RandomFeatureClassifier, solvers
+
+from ...findings import Job
+from . import corpus, synthetic
+from .recognition import Task
+
+SAMPLE_REASON = "8 minutes of speech by 16 people instead of 3 hours by 462, and no fMLLR: not comparable"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Tasks (one per fold), and how wide and how long."""
+
+    name: str
+    tasks: list[Task]
+    columns: tuple[int, ...]
+    pool_sizes: tuple[int, ...]
+    seeds: int
+    walk: Any  # the solver
+    is_timit: bool = False
+
+    def softmax(self, basis: Any) -> RandomFeatureClassifier:
+        """Multinomial logistic regression on features, by gradients of batches, as in the paper."""
+        return RandomFeatureClassifier(basis, loss="logistic", alpha=ALPHA, solver=self.walk, precision="int8")
+
+    def settings(self) -> dict[str, Any]:
+        task = self.tasks[0]
+        return {
+            "corpus": self.name, "folds": len(self.tasks), "training frames": task.frames,
+            "columns of a frame": int(task.train[0].rows.shape[1]), "frames": "40 log mel energies, +-5 frames, mean 0 "
+            "and variance 1 per speaker", "targets": "3 states of 49 phones", "seeds": self.seeds,
+            "softmax": f"Adam, {self.walk.epochs} epochs of batches of {self.walk.batch_size}, penalty {ALPHA:g}",
+            "decoder": "bigram weight and bonus of a phone chosen on other speakers than those of the test",
+        }  # fmt: skip
+
+
+ALPHA = 1.0
+
+
+def plan_of(job: Job) -> Plan:
+    if job.quick:
+        parts = corpus.folds(synthetic.utterances(), 3)[0]
+        return Plan("made-up speech", [Task.of(parts)], (30, 60), (2, 4), 1, solvers.Adam(epochs=2, batch_size=64))
+    folder = corpus.timit_folder()
+    if folder is not None:
+        task = Task.of(corpus.timit(folder))
+        columns, walk = (1250, 2500, 5000, 10_000, 20_000), solvers.Adam(epochs=20, batch_size=256)
+        return Plan("TIMIT, core test set", [task], columns, (2, 4, 8, 16), 5, walk, is_timit=True)
+    parts_of_folds = corpus.folds(corpus.sample(corpus.sample_archive()), 4)[:2]
+    tasks = [Task.of(parts) for parts in parts_of_folds]
+    walk = solvers.Adam(epochs=8, batch_size=256)
+    return Plan("160-utterance sample of TIMIT", tasks, (1250, 2500, 5000), (2, 4, 8, 16), 1, walk)
