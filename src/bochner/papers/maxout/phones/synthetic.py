@@ -9,10 +9,10 @@ from .frames import RATE
 from .labels import Segment
 
 RESONANCES = {"aa": (730, 1090), "iy": (270, 2290), "uw": (300, 870), "eh": (530, 1840)}  # hertz
-PLACES = 12  # phones of an utterance
+PLACES = 8  # phones of an utterance
 
 
-def utterances(speakers: int = 6, each: int = 3, seed: int = 0) -> list[Utterance]:
+def utterances(speakers: int = 6, each: int = 2, seed: int = 0) -> list[Utterance]:
     """Phones in a random order without repetition, silence at both ends."""
     rng = np.random.default_rng(seed)
     found = []

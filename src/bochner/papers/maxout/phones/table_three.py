@@ -9,7 +9,7 @@ import numpy as np
 from bochner import RandomFourier, RandomMaxout
 
 from ...findings import Claim, Comparison, Experiment, Findings, Job
-from .plan import SAMPLE_REASON, Plan, plan_of
+from .plan import Plan, plan_of
 from .recognition import recognise
 
 POOL_SIZE = 4
@@ -43,7 +43,7 @@ def run(job: Job) -> Findings:
         comparisons=[
             Comparison(named(row, unit), row.printed if plan.is_timit else None, float(found.mean()),
                        spread=float(found.std(ddof=1)) if len(found) > 1 else None, tolerance=0.5,
-                       why="" if plan.is_timit else SAMPLE_REASON)
+                       why=plan.caution)
             for row, found in errors.items()
         ],
         claims=claims({row: float(found.mean()) for row, found in errors.items()}, unit),
