@@ -23,6 +23,7 @@ from ..findings import Claim, Comparison, Experiment, Findings, Job
 from .prefixes import fit_prefixes
 
 SHARES = (1e-4, 1e-3, 1e-2)  # penalties to try, over the mean of diag(Z'Z)
+AS_WELL = 0.01  # an error larger by this share is as good
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class Size:
     held_out: int
 
 
-def fourier(X: np.ndarray, factors: tuple[float, ...] = (0.4, 0.5, 0.6, 0.7), **kernel: Any) -> dict[str, Any]:
-    """Bandwidths around a half of the median distance, rounded as `fit` does."""
+def fourier(X: np.ndarray, factors: tuple[float, ...] = (0.6, 0.7, 0.85, 1.0), **kernel: Any) -> dict[str, Any]:
+    """Bandwidths below the median distance between rows."""
     median = RandomFourier(2, random_state=0).fit(X[:5000].astype(np.float32)).bandwidth_
     named = " ".join(str(value) for value in kernel.values()) or "gaussian"
     return {
@@ -61,8 +62,7 @@ def maxout(X: np.ndarray, pool_sizes: tuple[int, ...] = (3, 4, 6)) -> dict[str, 
 
 
 def either(X: np.ndarray) -> dict[str, Any]:
-    matern = fourier(X, (0.5, 0.7, 1.0), kernel="matern", nu=1.5)
-    return {**fourier(X, (0.35, 0.5)), **matern, **maxout(X, (4,))}
+    return {**fourier(X, (0.5, 0.7)), **fourier(X, (1.2,), kernel="matern", nu=1.5), **maxout(X, (4,))}
 
 
 GOALS = (
@@ -99,21 +99,25 @@ def run(job: Job, precision: str) -> Findings:
 
 
 def choose(split: data.Split, candidates: dict[str, Any], size: Size, job: Job) -> tuple[str, Any, float]:
-    """The candidate and penalty of smallest error on the last training rows, by models of the others."""
+    """The candidate of smallest error on the last training rows, by models of the others, and its penalty.
+
+    More features can follow the rows more closely, so of penalties that do as well the largest is taken.
+    """
     codes = np.where(split.y[:, None] == np.unique(split.y), 1, -1).astype(np.int8)
     rest, out = slice(None, -size.held_out), slice(-size.held_out, None)
-    found: list[tuple[float, str, float]] = []
+    found: dict[str, tuple[float, float]] = {}
     for name, basis in candidates.items():
         fitted = clone(basis).set_params(n_components=size.small, precision="int8").fit(split.X)
         features = fitted.features(split.X)
         moments = Moments.of(features[rest], codes[rest])
+        models = [fit_prefixes(moments, [size.small], share, intercept=True)[size.small] for share in SHARES]
+        errors = np.array([model.error(features[out], split.y[out]) for model in models])
+        share = SHARES[int(np.flatnonzero(errors <= (1 + AS_WELL) * errors.min())[-1])]
         mean_square = moments.rows * float(np.mean(moments.deviations() ** 2)) * float(fitted.scale_) ** 2
-        for share in SHARES:
-            model = fit_prefixes(moments, [size.small], share, intercept=True)[size.small]
-            found.append((model.error(features[out], split.y[out]), name, share * mean_square))
-        job.say(f"{name}: held-out errors " + ", ".join(f"{error:.2f}" for error, _, _ in found[-len(SHARES) :]))
-    _, name, alpha = min(found)
-    return name, clone(candidates[name]), alpha
+        found[name] = float(errors.min()), share * mean_square
+        job.say(f"{name}: held-out errors " + ", ".join(f"{error:.2f}" for error in errors))
+    name = min(found, key=lambda name: found[name])
+    return name, clone(candidates[name]), found[name][1]
 
 
 def fit_and_judge(split: data.Split, basis: Any, alpha: float, precision: str) -> tuple[float, float]:
