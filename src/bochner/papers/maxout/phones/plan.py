@@ -67,7 +67,7 @@ def plan_of(job: Job) -> Plan:
         task = Task.of(corpus.timit(folder))
         columns, walk = (1250, 2500, 5000, 10_000, 20_000), solvers.Adam(epochs=10, batch_size=128)
         return Plan(TIMIT, [task], columns, (2, 4, 8, 16), 5, walk)
-    parts_of_folds = corpus.folds(corpus.sample(corpus.sample_archive()), 4)[:1]
+    parts_of_folds = corpus.folds(corpus.sample(corpus.sample_archive()), 4)[:2]
     tasks = [Task.of(parts) for parts in parts_of_folds]
     walk = solvers.Adam(epochs=6, batch_size=128)
     return Plan(SAMPLE, tasks, (1250, 2500, 5000), (2, 4, 8, 16), 1, walk)
