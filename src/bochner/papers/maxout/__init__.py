@@ -1,6 +1,10 @@
 """Random maxout features (Mroueh, Rennie and Goel, 2015)."""
 
 from ..findings import Experiment
-from . import distances
+from . import digits, digits_large, distances, faces
+from .phones import table_three, table_two
 
-EXPERIMENTS: tuple[Experiment, ...] = (distances.EXPERIMENT,)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    distances.EXPERIMENT, faces.EXPERIMENT, digits.EXPERIMENT, *digits_large.EXPERIMENTS, table_two.EXPERIMENT,
+    table_three.EXPERIMENT,
+)  # fmt: skip
