@@ -8,10 +8,10 @@ from scipy.optimize import check_grad
 from bochner import LearnedFourierClassifier, RandomFeatureClassifier, RandomFourier, data
 from bochner.bench import time_shape
 from bochner.papers.learned_frequencies import aerosol, census, descents, entropy, pictures, small_data, spoken_digits
-from bochner.papers.learned_frequencies.frames import hertz, log_mel_frames, mel, mel_bands
 from bochner.papers.learned_frequencies.network import FourierNetwork
 from bochner.papers.mckernel import minibatch, transform_speed
 from bochner.papers.mckernel.pixel_softmax import PixelSoftmax
+from bochner.papers.sound import hertz, log_mel_frames, mel, mel_bands
 from bochner.solvers import SGD
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import numpy as np
 from bochner import data
 
 from ..findings import Chart, Claim, Comparison, Experiment, Findings, Job
-from .frames import log_mel_frames
+from ..sound import log_mel_frames
 from .two_stages import FREQUENCIES, Bags, classified
 
 SEEDS = 2

@@ -5,34 +5,20 @@ from __future__ import annotations
 import numpy as np
 from scipy.fft import dct
 
+from ...sound import log_mel_frames
+
 RATE = 16_000
-WINDOW, HOP, TRANSFORM = 400, 160, 512  # samples: 25 ms, 10 ms, and the length of the Fourier transform
-FILTERS, CONTEXT = 40, 5
-FLOOR = 1e-8  # of the mean energy of a recording, below which is silence; relative, so that loudness does not matter
-
-
-def mel(hertz: np.ndarray | float) -> np.ndarray:
-    return np.asarray(2595.0 * np.log10(1.0 + np.asarray(hertz) / 700.0))
-
-
-def filter_bank(filters: int = FILTERS, lowest: float = 60.0, highest: float = RATE / 2) -> np.ndarray:
-    """Triangles that are evenly spaced in mel, (filters, frequencies)."""
-    corners = np.linspace(mel(lowest), mel(highest), filters + 2)
-    at = mel(np.fft.rfftfreq(TRANSFORM, 1.0 / RATE))
-    rising = (at - corners[:-2, None]) / (corners[1:-1] - corners[:-2])[:, None]
-    falling = (corners[2:, None] - at) / (corners[2:] - corners[1:-1])[:, None]
-    return np.maximum(0.0, np.minimum(rising, falling))
+WINDOW, HOP = 400, 160  # samples: 25 ms, 10 ms
+FILTERS, LOWEST, CONTEXT = 40, 60.0, 5
+EMPHASIS = 0.97  # of the sample before, taken off: speech falls towards high frequencies
 
 
 def log_mel(signal: np.ndarray, filters: int = FILTERS) -> np.ndarray:
     """Log energies of the filters, one row per 10 ms."""
     signal = np.asarray(signal, dtype=np.float64)
-    emphasised = np.append(signal[:1], signal[1:] - 0.97 * signal[:-1])
-    emphasised = np.pad(emphasised, (0, max(0, WINDOW - len(emphasised))))
-    windows = np.lib.stride_tricks.sliding_window_view(emphasised, WINDOW)[::HOP]
-    power = np.abs(np.fft.rfft(windows * np.hamming(WINDOW), TRANSFORM)) ** 2
-    energies = power @ filter_bank(filters).T
-    return np.log(np.maximum(energies, FLOOR * max(float(energies.mean()), np.finfo(float).tiny)))
+    emphasised = np.append(signal[:1], signal[1:] - EMPHASIS * signal[:-1])
+    window, step = WINDOW / RATE, HOP / RATE
+    return log_mel_frames(emphasised, RATE, bands=filters, lowest=LOWEST, window=window, step=step)
 
 
 def cepstra(signal: np.ndarray, coefficients: int = 13) -> np.ndarray:

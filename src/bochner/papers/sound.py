@@ -7,9 +7,9 @@ from scipy.fft import rfft
 
 
 def log_mel_frames(
-    signal: np.ndarray, rate: int, *, bands: int = 20, window: float = 0.025, step: float = 0.010
+    signal: np.ndarray, rate: int, *, bands: int = 20, lowest: float = 0.0, window: float = 0.025, step: float = 0.010
 ) -> np.ndarray:
-    """Logarithms of the power in `bands` mel bands, a row for every `step` seconds: (frames, bands).
+    """Logarithms of the power in `bands` mel bands from `lowest` hertz on, a row every `step` seconds: (frames, bands).
 
     Frames are `window` seconds long and tapered (Hamming); a signal shorter than one frame is padded with zeros.
     """
@@ -20,13 +20,13 @@ def log_mel_frames(
     frames = signal[starts[:, None] + np.arange(length)] * np.hamming(length)
     size = 1 << (length - 1).bit_length()
     power = np.abs(rfft(frames, size)) ** 2 / size
-    energy = power @ mel_bands(bands, size, rate).T
+    energy = power @ mel_bands(bands, size, rate, lowest).T
     return np.log(energy + 1e-8 * max(float(energy.max()), 1e-12))  # silence has a floor, relative to the loudest band
 
 
-def mel_bands(bands: int, size: int, rate: int) -> np.ndarray:
-    """Triangles (bands, size/2 + 1), evenly spaced on the mel scale from 0 to half the rate; neighbours overlap."""
-    edges = hertz(np.linspace(0.0, mel(rate / 2), bands + 2))
+def mel_bands(bands: int, size: int, rate: int, lowest: float = 0.0) -> np.ndarray:
+    """Triangles (bands, size/2 + 1), evenly spaced on the mel scale up to half the rate; neighbours overlap."""
+    edges = hertz(np.linspace(mel(lowest), mel(rate / 2), bands + 2))
     frequencies = np.arange(size // 2 + 1) * rate / size
     rising = (frequencies - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
     falling = (edges[2:, None] - frequencies) / (edges[2:] - edges[1:-1])[:, None]
