@@ -16,6 +16,7 @@ from bochner.solvers import (
     solve_gram,
     solve_products,
 )
+from bochner.solvers.cholesky import factor_by_blocks
 
 
 def problem(seed, n, m, k, weighted):
@@ -131,3 +132,14 @@ def test_one_feature():
     path = RidgePath(np.array([[4.0]]), np.array([[2.0]]), np.array([3.0]))
     assert path.coefficients(1.0)[0, 0] == pytest.approx(0.4)
     assert path.degrees(1.0) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("n", "size"), [(1, 4), (5, 2), (64, 16), (100, 30), (50, 2048)])
+def test_a_factor_by_blocks(n, size):
+    """What large matrices are factored by: R'R is the matrix, and a matrix that is not positive is refused."""
+    Z = np.random.default_rng(0).standard_normal((n + 5, n))
+    gram = Z.T @ Z
+    factor = np.triu(factor_by_blocks(np.array(gram, order="F"), size))
+    np.testing.assert_allclose(factor.T @ factor, gram, atol=1e-12 * np.abs(gram).max())
+    with pytest.raises(np.linalg.LinAlgError):
+        factor_by_blocks(np.array(gram - 2 * np.trace(gram) * np.eye(n), order="F"), size)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 
 from .base import Solution, relative_residual
 
 REFINEMENTS = 3
 GOOD = 1e-13
+LARGEST, BLOCK = 12_000, 2_048  # rows that LAPACK is given at once: with threads it has crashed at 20,000
 
 
 def solve_gram(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:
@@ -44,8 +45,11 @@ def factor_gram(gram: np.ndarray, alpha: float) -> tuple[np.ndarray, bool] | Non
     shifted = gram.copy()
     shifted.flat[:: len(gram) + 1] += alpha
     try:
-        # The transpose is the same matrix in LAPACK's order of numbers, so that nothing is copied.
-        factor: tuple[np.ndarray, bool] = cho_factor(shifted.T, overwrite_a=True, check_finite=False)
+        if len(gram) > LARGEST:
+            factor = factor_by_blocks(shifted.T), False
+        else:
+            # The transpose is the same matrix in LAPACK's order of numbers, so that nothing is copied.
+            factor = cho_factor(shifted.T, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
     pivots = np.diagonal(factor[0])
@@ -53,6 +57,18 @@ def factor_gram(gram: np.ndarray, alpha: float) -> tuple[np.ndarray, bool] | Non
     if len(pivots) and pivots.min() ** 2 <= 4 * len(gram) * np.finfo(float).eps * pivots.max() ** 2:
         return None
     return factor
+
+
+def factor_by_blocks(a: np.ndarray, size: int = BLOCK) -> np.ndarray:
+    """The upper factor R of A = R'R, in place of A: some rows of R at a time, which are then taken out of the rest."""
+    for start in range(0, len(a), size):
+        here, rest = slice(start, start + size), slice(start + size, None)
+        corner = a[here, here] = cholesky(a[here, here], check_finite=False)
+        rows = a[here, rest] = solve_triangular(corner, a[here, rest], trans="T", check_finite=False)
+        for first in range(0, rows.shape[1], size):
+            part, right = slice(first, first + size), slice(first, None)
+            a[rest, rest][part, right] -= rows[:, part].T @ rows[:, right]
+    return a
 
 
 def _recover(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:
