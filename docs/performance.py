@@ -9,7 +9,7 @@ TITLES = {
     "features": "Random features, all threads",
     "gram": "Gram matrix, all threads",
     "fit": "MNIST, end to end",
-    "softmax": "Softmax by Newton's method",
+    "softmax": "Softmax",
 }
 HEAD = """# Performance
 

@@ -331,13 +331,14 @@ def test_interrupting_leaves_no_half_written_file(tmp_path):
     big.to_parquet("big.parquet")
     model = bochner.RandomFeatureRegressor(bochner.RandomFourier(3000), random_state=0, alpha=1.0)
     model.fit(bochner.read("train.parquet", target="y")).save("m.bochner")
-    program = [sys.executable, "-c", "from bochner.cli import main; main()"]
+    program = [sys.executable, "-c", "from bochner.cli import main; print('ready', flush=True); main()"]
     for words in (
         ["predict", "m.bochner", "big.parquet", "--out", "p.csv"],
         ["fit", "big.parquet", "--target", "y", "--components", "3000", "--out", "n.bochner"],
     ):
-        process = subprocess.Popen([*program, *words], stderr=subprocess.PIPE, text=True)
-        time.sleep(4.0)
+        process = subprocess.Popen([*program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "ready\n"  # importing takes long on a busy machine
+        time.sleep(2.0)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130, err
