@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.datasets import make_blobs
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import shuffle
 
 import bochner
 from bochner import FeaturePCA, MaxoutIndex, RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
@@ -101,6 +104,15 @@ def test_divergence_is_refused(solver):
     model = RandomFeatureClassifier(RandomFourier(20, bandwidth=2.0, random_state=0), alpha=0.1, solver=solver)
     with pytest.raises(ValueError, match="diverged"):
         model.fit(X[:300], (X[:300, 0] > 0).astype(int))
+
+
+def test_a_rate_that_was_found_and_diverges_gives_way_to_a_smaller_one():
+    rows, labels = shuffle(*make_blobs(300, random_state=0), random_state=7)
+    rows, labels = StandardScaler().fit_transform(rows)[labels < 2], labels[labels < 2]
+    basis = RandomFourier(60, bandwidth=4.0, random_state=0)
+    model = RandomFeatureClassifier(basis, loss="exponential", alpha=0.1, solver=Adam(batch_size=10)).fit(rows, labels)
+    assert "smaller, since 3.87 diverged" in model.solution_.status
+    assert model.score(rows, labels) > 0.95
 
 
 def test_an_index_is_what_was_fitted(tmp_path):

@@ -16,6 +16,8 @@ import scipy.sparse
 
 from . import ops
 
+SLAB = 256  # rows of a matrix worked on at a time
+
 
 class Centered(NamedTuple):
     """The least-squares problem after the intercept is taken out: minimise |y - Z b|^2 + alpha |b|^2."""
@@ -126,9 +128,16 @@ class Moments:
 
     def _centered_gram(self, mean_z: np.ndarray) -> np.ndarray:
         """Z'Z - n mean mean'. Exact integers are subtracted as integers where they fit, so nothing cancels badly."""
-        if self.is_exact and float(self.rows) * float(np.abs(np.diagonal(self.gram)).max(initial=0)) < 2**62:
-            return (self.gram * self.rows - np.outer(self.sum_z, self.sum_z)) / self.rows
-        return self.gram - np.outer(self.sum_z, mean_z)
+        fits = self.is_exact and float(self.rows) * float(np.abs(np.diagonal(self.gram)).max(initial=0)) < 2**62
+        centered = np.empty(self.gram.shape)
+        for start in range(0, len(centered), SLAB):  # the matrix may be a good part of the memory: no second one
+            part = slice(start, start + SLAB)
+            if fits:
+                products = np.outer(self.sum_z[part], self.sum_z)
+                centered[part] = (self.gram[part] * self.rows - products) / self.rows
+            else:
+                centered[part] = self.gram[part] - np.outer(self.sum_z[part], mean_z)
+        return centered
 
     def deviations(self) -> np.ndarray:
         """The standard deviation of each feature, in its own units."""

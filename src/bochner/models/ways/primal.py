@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import cho_solve, eigh
@@ -40,6 +40,7 @@ def fit_primal(problem: Problem, reason: str) -> tuple[Fit, Moments]:
     folded = reduce_folds(problem)
     moments = folded.total()
     alpha, note = by_folds(problem, folded, moments)
+    del folded
     return finish(moments, problem.scale, alpha, note, problem.intercept, reason), moments
 
 
@@ -104,6 +105,7 @@ def by_folds(problem: Problem, folded: FoldedMoments, total: Moments) -> tuple[f
     """The penalty of smallest error on rows left out: training moments by subtraction, then a pass for the errors."""
     whole = total.centered(problem.scale, problem.intercept)
     alphas = candidates(problem.alpha, np.trace(whole.gram) / whole.observations)
+    del whole  # as large as the sums, like each of the matrices below
     if isinstance(problem.alpha, str):
         alphas = alphas[np.minimum(np.searchsorted(alphas, problem.rounding_floor / 10), len(alphas) - 2) :]
     held_out = range(len(folded.folds)) if len(folded.folds) == FOLDS else range(1)
@@ -112,7 +114,9 @@ def by_folds(problem: Problem, folded: FoldedMoments, total: Moments) -> tuple[f
         part = folded.folds[fold]
         if part is None or part.rows == total.rows:
             continue
-        rest = (total - part).centered(problem.scale, problem.intercept)
+        others = total - part if len(folded.folds) == FOLDS else folded.folds[1]
+        rest = cast(Moments, others).centered(problem.scale, problem.intercept)
+        del others
         solutions = [solve_or_none(rest.gram, rest.cross, a) for a in alphas]
         # No model at a penalty is one of NaN, which is wrong everywhere.
         b = np.stack([np.full(rest.cross.shape, np.nan) if found is None else found for found in solutions])

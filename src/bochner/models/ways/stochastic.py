@@ -20,6 +20,7 @@ from .problem import Fit, Problem, Training, mean_square
 VALIDATED, FEWEST = 5000, 50  # rows held out at most; with fewer rows than this in all, none are
 TRIED, MEASURED = 2000, 500  # rows on which learning rates are tried, and whose features are averaged
 ABSURD = 100.0  # times the loss of the model 0
+SLOWER = (0.1, 0.1, 0.1)  # what a rate is multiplied by after it diverged
 LARGEST = 4096  # rows whose features are made at a time
 SMALL = 1e7  # multiplications of a product that one thread does sooner than several would agree on
 
@@ -177,10 +178,21 @@ class Walk:
 def fit_stochastic(
     problem: Problem, loss: Loss, alpha: float, method: Stochastic, seed: int, remember: Remember
 ) -> tuple[Fit, Judged]:
-    """Epochs until the held-out loss no longer falls; the fit, and scores to calibrate by."""
+    """The fit, and scores to calibrate by. A rate that was found and then diverges is followed by smaller ones."""
     walk = Walk(problem, loss, alpha, method, seed)
     walk.hold_out()
     first, how = remember(walk.find_rate)
+    for slower in SLOWER if method.learning_rate == "auto" else ():
+        try:
+            return train(walk, first, how, remember)
+        except DivergenceError:
+            first, how = slower * first, f"{how}; smaller, since {first:.3g} diverged"
+    return train(walk, first, how, remember)
+
+
+def train(walk: Walk, first: float, how: str, remember: Remember) -> tuple[Fit, Judged]:
+    """Epochs until the held-out loss no longer falls."""
+    problem, method = walk.problem, walk.method
     state = method.begin(walk.zeros())
     best, waited = state["x"].copy(), 0
     best_loss = nothing_learned = np.nan if walk.held is None else walk.judge(best, walk.held)[0]
@@ -220,15 +232,21 @@ def copied(state: dict[str, Any]) -> dict[str, Any]:
     return {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in state.items()}
 
 
+class DivergenceError(ValueError):
+    """The steps were too long."""
+
+
 def require_finite_walk(x: np.ndarray, epoch: int, rate: float) -> None:
     if not np.isfinite(x).all():
-        raise ValueError(f"training diverged in epoch {epoch + 1} at rate {rate:.3g}: give a smaller learning_rate.")
+        raise DivergenceError(
+            f"training diverged in epoch {epoch + 1} at rate {rate:.3g}: give a smaller learning_rate."
+        )
 
 
 def require_sane_walk(loss: float, nothing_learned: float, rate: float) -> None:
     """Refuse an end far above the loss of the model 0."""
     if not loss <= ABSURD * max(nothing_learned, 1e-300):
-        raise ValueError(
+        raise DivergenceError(
             f"training diverged at rate {rate:.3g}: it ended with a loss of {loss:.3g}, where a model that has learned "
             f"nothing has {nothing_learned:.3g}; give a smaller learning_rate."
         )

@@ -1,7 +1,8 @@
 """Beyond Table 1: 20,000 features on MNIST and Fashion-MNIST, with floats and with 8-bit integers.
 
-Settings are chosen with 4,000 integer features on held-out training rows. The penalty is one of the kernel, which does
-not change with the number of features, and so serves 20,000 of them.
+The basis is chosen with 8,000 integer features on held-out training rows. The penalty is one of the kernel, which does
+not change with the number of features: around the best one of 8,000 the classifier chooses among some, with all 20,000
+features, by a held-out fifth. Floats are given what the integers chose.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ from bochner.moments import Moments
 from ..findings import Claim, Comparison, Experiment, Findings, Job
 from .prefixes import fit_prefixes
 
-SHARES = (1e-4, 1e-3, 1e-2)  # penalties to try, over the mean of diag(Z'Z)
-AS_WELL = 0.01  # an error larger by this share is as good
+SHARES = (3e-5, 1e-4, 3e-4, 1e-3)  # penalties to try, over the mean of diag(Z'Z)
+AROUND = (0.3, 1.0, 3.0)  # penalties to try with all features, over the best one of fewer
+PRECISIONS = ("int8", "float32")
 
 
 @dataclass(frozen=True)
@@ -80,29 +81,27 @@ def small_digits() -> data.Split:
 QUICK_GOALS = (Goal("digits, Fourier", small_digits, 6.0, fourier), Goal("digits, maxout", small_digits, 6.0, maxout))
 
 
-def run(job: Job, precision: str) -> Findings:
-    size = Size(500, 200, 300) if job.quick else Size(20_000, 4_000, 10_000)
-    findings = Findings(
-        settings={"features": size.features, "precision": precision, "features to choose by": size.small}
-    )
+def run(job: Job) -> Findings:
+    size = Size(500, 200, 300) if job.quick else Size(20_000, 8_000, 10_000)
+    findings = Findings(settings={"features": size.features, "features to choose a basis by": size.small})
     for goal in QUICK_GOALS if job.quick else GOALS:
         split = goal.load()
-        name, basis, alpha = choose(split, goal.candidates(split.X), size, job)
-        error, seconds = fit_and_judge(split, basis.set_params(n_components=size.features), alpha, precision)
-        told = f"{goal.name}: {error:.2f} % by {name}, penalty {alpha:.3g}, {seconds:.0f} s"
-        job.say(told)
-        findings.comparisons.append(Comparison(f"{goal.name}, {precision}", None, error))
-        findings.claims.append(
-            Claim(f"{goal.name}: at most {goal.target:g} % with {precision}", error <= goal.target, told)
-        )
+        name, basis, around = choose(split, goal.candidates(split.X), size, job)
+        basis.set_params(n_components=size.features)
+        alpha: Any = [around * factor for factor in AROUND]
+        for precision in PRECISIONS:
+            error, alpha, seconds = fit_and_judge(split, basis, alpha, precision)
+            told = f"{goal.name}: {error:.2f} % with {precision} by {name}, penalty {alpha:.3g}, {seconds:.0f} s"
+            job.say(told)
+            findings.comparisons.append(Comparison(f"{goal.name}, {precision}", None, error))
+            findings.claims.append(
+                Claim(f"{goal.name}: at most {goal.target:g} % with {precision}", error <= goal.target, told)
+            )
     return findings
 
 
 def choose(split: data.Split, candidates: dict[str, Any], size: Size, job: Job) -> tuple[str, Any, float]:
-    """The candidate of smallest error on the last training rows, by models of the others, and its penalty.
-
-    More features can follow the rows more closely, so of penalties that do as well the largest is taken.
-    """
+    """The candidate of smallest error on the last training rows, by models of the others, and its penalty."""
     codes = np.where(split.y[:, None] == np.unique(split.y), 1, -1).astype(np.int8)
     rest, out = slice(None, -size.held_out), slice(-size.held_out, None)
     found: dict[str, tuple[float, float]] = {}
@@ -112,7 +111,7 @@ def choose(split: data.Split, candidates: dict[str, Any], size: Size, job: Job) 
         moments = Moments.of(features[rest], codes[rest])
         models = [fit_prefixes(moments, [size.small], share, intercept=True)[size.small] for share in SHARES]
         errors = np.array([model.error(features[out], split.y[out]) for model in models])
-        share = SHARES[int(np.flatnonzero(errors <= (1 + AS_WELL) * errors.min())[-1])]
+        share = SHARES[int(np.argmin(errors))]
         mean_square = moments.rows * float(np.mean(moments.deviations() ** 2)) * float(fitted.scale_) ** 2
         found[name] = float(errors.min()), share * mean_square
         job.say(f"{name}: held-out errors " + ", ".join(f"{error:.2f}" for error in errors))
@@ -120,21 +119,19 @@ def choose(split: data.Split, candidates: dict[str, Any], size: Size, job: Job) 
     return name, clone(candidates[name]), found[name][1]
 
 
-def fit_and_judge(split: data.Split, basis: Any, alpha: float, precision: str) -> tuple[float, float]:
-    """Per cent of wrong test labels, and the seconds that the fit took."""
+def fit_and_judge(split: data.Split, basis: Any, alpha: Any, precision: str) -> tuple[float, float, float]:
+    """Per cent of wrong test labels, the penalty, and the seconds that the fit took."""
     model = RandomFeatureClassifier(basis, alpha=alpha, solver="cholesky", precision=precision)
     begun = time.perf_counter()
     with config_context(memory="8GB"):
         model.fit(split.X, split.y)
         seconds = time.perf_counter() - begun
-        return 100.0 * (1.0 - model.score(split.X_test, split.y_test)), seconds
+        return 100.0 * (1.0 - model.score(split.X_test, split.y_test)), model.alpha_, seconds
 
 
-EXPERIMENTS = tuple(
+EXPERIMENTS = (
     Experiment(
-        f"maxout-digits-large-{precision}", "random_maxout_features",
-        f"Beyond Table 1: 20,000 features with {precision}", partial(run, precision=precision),
+        "maxout-digits-large", "random_maxout_features", "Beyond Table 1: 20,000 features, integers and floats", run,
         ("mnist", "fashion_mnist"),
-    )
-    for precision in ("int8", "float32")
+    ),
 )  # fmt: skip
