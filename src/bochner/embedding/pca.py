@@ -15,7 +15,8 @@ from ..blocks import Block, Blocks, MemoryBlocks
 from ..config import memory_budget
 from ..models import KernelRidgeRegressor
 from ..models.base import RandomFeatureModel
-from ..models.unlabelled import Sample, dtypes_for, in_blocks, require_basis
+from ..models.sampling import Sample
+from ..models.unlabelled import dtypes_for, in_blocks, require_basis, sample_of, settle
 from ..moments import Moments
 from ..streams import Stream
 from ..validation import require_choice, require_finite, require_integer, require_numbers
@@ -113,7 +114,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         blocks = self._ready(X, first=False)
         part = self._sum(blocks)
         if self._kept is not None:
-            self._kept += Sample.of(blocks, self._kept.most, first=self.n_samples_seen_)
+            self._kept += sample_of(blocks, self._kept.most, first=self.n_samples_seen_)
         self._sums = self._sums + part
         self._solved = self._inverse = None
         return self
@@ -121,8 +122,8 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _begin(self, X: Any) -> Blocks:
         """Settle the basis, and the way to the components, from the first rows."""
         blocks = self._ready(X, first=True)
-        sample = Sample.of(blocks, max(SAMPLE, self.kept_rows))
-        self.basis_ = sample.settle(self.basis, self.random_state)
+        sample = sample_of(blocks, max(SAMPLE, self.kept_rows))
+        self.basis_ = settle(sample, self.basis, self.random_state)
         self._kept = sample.shortened(self.kept_rows) if self.kept_rows else None
         self._solved = self._inverse = self._probe = None
         m, self.n_components_ = int(self.basis_.n_components), int(self.n_components)

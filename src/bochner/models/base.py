@@ -26,6 +26,7 @@ from .checks import row_slices, split_target
 from .explaining import explain
 from .precision import choose_precision, too_coarse
 from .rows import Ready, Survey
+from .sampling import Sample
 from .saving import Saved
 from .streaming import Streaming
 from .targets import LabelCounts, TargetSums
@@ -35,7 +36,7 @@ from .ways.problem import Problem
 from .ways.solve import Way, solve
 from .ways.strategy import METHODS, Limited, choose_solver, require_combination, solver_name
 
-KEPT = (Moments, FoldedMoments, Sums, Survey, LabelCounts, TargetSums)  # the sums that a checkpoint may hold
+KEPT = (Moments, FoldedMoments, Sums, Survey, Sample, LabelCounts, TargetSums)  # the sums that a checkpoint may hold
 
 
 class Scored:

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..bases.settle import SAMPLE, largest_size
+from ..bases.settle import SAMPLE
 from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks
-from ..blocks.base import stack
-from ..streams import priorities
 from ..validation import require_finite
 from .checks import check_weights
+from .sampling import Sample
 
 SURVEYED = 1 << 22  # numbers in a block of the survey, whatever the memory budget: its sums are the same bits for any
 
@@ -37,15 +36,12 @@ OpenJournal = Callable[[Blocks], Journal | None]
 
 @dataclass
 class Survey:
-    """What a pass over rows tells before anything is fitted: sampled rows, by priority, and about targets.
+    """What a pass over rows tells before anything is fitted: about the rows, by a sample, and about targets.
 
     Rows of weight zero are not there: not for the bandwidth, nor for the largest number.
     """
 
-    sample: Any
-    numbers: np.ndarray
-    priorities: np.ndarray
-    largest: float
+    sample: Sample
     weight: float
     present: int
     targets: Any
@@ -55,21 +51,12 @@ class Survey:
         n = block.X.shape[0]
         weight = np.ones(n) if block.weight is None else block.weight
         there = np.flatnonzero((weight > 0) & ~model._is_weightless(block.y))
-        order = priorities(block.start, block.start + n, seed=0)
-        chosen = np.sort(there[np.argsort(order[there], kind="stable")[:SAMPLE]])
-        present = block.X if len(there) == n else block.X[there]
-        return cls(
-            block.X[chosen], block.start + chosen, order[chosen], largest_size(present), float(weight[there].sum()),
-            len(there), model._summarize(block.y, block.weight),
-        )  # fmt: skip
+        sample = Sample.of(block.X if len(there) == n else block.X[there], block.start + there, SAMPLE)
+        return cls(sample, float(weight[there].sum()), len(there), model._summarize(block.y, block.weight))
 
     def __iadd__(self, other: Survey) -> Survey:
-        numbers = np.concatenate([self.numbers, other.numbers])
-        order = np.concatenate([self.priorities, other.priorities])
-        kept = np.sort(np.lexsort((numbers, order))[:SAMPLE])  # ties are broken by the number
-        self.sample = stack([self.sample, other.sample])[kept]
-        self.numbers, self.priorities = numbers[kept], order[kept]
-        self.largest, self.weight = max(self.largest, other.largest), self.weight + other.weight
+        self.sample += other.sample
+        self.weight += other.weight
         self.present += other.present
         self.targets += other.targets
         return self
@@ -100,7 +87,7 @@ def ready_arrays(
         blocks = CheckpointedBlocks(blocks, journal)
     if weight is not None and (weight == 0).any():
         blocks = blocks.map(present_rows, present=int(np.count_nonzero(weight)))
-    return Ready(blocks, survey.sample, survey.largest, journal)
+    return Ready(blocks, survey.sample.rows, survey.sample.largest, journal)
 
 
 def ready_blocks(
@@ -128,7 +115,7 @@ def ready_blocks(
 
     if survey is None:
         return Ready(checked.map(code), None, 0.0, journal)
-    return Ready(checked.map(code, present=survey.present), survey.sample, survey.largest, journal)
+    return Ready(checked.map(code, present=survey.present), survey.sample.rows, survey.sample.largest, journal)
 
 
 def present_rows(block: Block) -> Block:

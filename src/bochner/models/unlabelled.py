@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
-from ..bases.settle import SAMPLE, draw_seed, largest_size
+from ..bases.settle import SAMPLE, draw_seed
 from ..blocks import Block, Blocks, MemoryBlocks
-from ..blocks.base import stack
 from ..blocks.memory import is_mapped
-from ..streams import priorities
 from ..validation import require_finite, require_numbers
+from .sampling import Sample
 
 LOT = 1 << 20  # numbers looked at together, whatever the memory budget
 
@@ -70,47 +67,18 @@ def valid_rows(X: Any, name: str, basis: Basis | None) -> Blocks:
     return MemoryBlocks(X)
 
 
-@dataclass
-class Sample:
-    """At most `most` of the rows: those of smallest random priority; and the largest |x| of all rows.
+def sample_of(blocks: Blocks, most: int, first: int = 0) -> Sample:
+    """The sample of these rows, which are numbered from `first` on."""
 
-    The priority belongs to the row's number, so that neither blocks nor calls matter to which rows these are.
-    """
+    def part(block: Block) -> Sample:
+        return Sample.of(block.X, first + block.start + np.arange(block.X.shape[0]), most)
 
-    rows: Any
-    numbers: np.ndarray
-    priorities: np.ndarray
-    largest: float
-    most: int
+    rows = max(1, min(1 << 14, LOT // max(blocks.n_columns, 1)))
+    return blocks.reduce(part, rows=rows, title="survey")
 
-    @classmethod
-    def of(cls, blocks: Blocks, most: int, first: int = 0) -> Sample:
-        """The sample of these rows, which are numbered from `first` on."""
 
-        def part(block: Block) -> Sample:
-            numbers = first + block.start + np.arange(block.X.shape[0])
-            order = priorities(int(numbers[0]), int(numbers[-1]) + 1, seed=0)
-            return cls(block.X, numbers, order, largest_size(block.X), most).shortened(most)
-
-        rows = max(1, min(1 << 14, LOT // max(blocks.n_columns, 1)))
-        return blocks.reduce(part, rows=rows, title="survey")
-
-    def __iadd__(self, other: Sample) -> Sample:
-        both = self.rows, other.rows
-        if scipy.sparse.issparse(both[0]) != scipy.sparse.issparse(both[1]):
-            both = scipy.sparse.csr_matrix(both[0]), scipy.sparse.csr_matrix(both[1])
-        return Sample(
-            stack(both), np.concatenate([self.numbers, other.numbers]),
-            np.concatenate([self.priorities, other.priorities]), max(self.largest, other.largest), self.most,
-        ).shortened(self.most)  # fmt: skip
-
-    def shortened(self, most: int) -> Sample:
-        """The sample that would have been taken with a smaller `most`."""
-        kept = np.sort(np.lexsort((self.numbers, self.priorities))[:most])  # ties are broken by the number
-        return Sample(self.rows[kept], self.numbers[kept], self.priorities[kept], self.largest, most)
-
-    def settle(self, basis: Basis | None, random_state: Any) -> Basis:
-        """The basis fitted to these rows; without one, a thousand Fourier features."""
-        basis = RandomFourier(1000) if basis is None else clone(basis)
-        seed = draw_seed(random_state if basis.random_state is None else basis.random_state)
-        return basis.set_params(random_state=seed).fit_sample(self.shortened(SAMPLE).rows, self.largest)
+def settle(sample: Sample, basis: Basis | None, random_state: Any) -> Basis:
+    """The basis fitted to these rows; without one, a thousand Fourier features."""
+    basis = RandomFourier(1000) if basis is None else clone(basis)
+    seed = draw_seed(random_state if basis.random_state is None else basis.random_state)
+    return basis.set_params(random_state=seed).fit_sample(sample.shortened(SAMPLE).rows, sample.largest)

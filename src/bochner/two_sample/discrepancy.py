@@ -9,7 +9,7 @@ import numpy as np
 from ..bases import Basis
 from ..bases.settle import SAMPLE
 from ..blocks import Blocks
-from ..models.unlabelled import Sample, require_basis, valid_rows
+from ..models.unlabelled import require_basis, sample_of, settle, valid_rows
 from ..validation import require_choice, require_integer
 from .nulls import asymptotic, permuted, wild
 from .result import TwoSampleResult
@@ -153,6 +153,6 @@ def prepare(X: Any, Y: Any, basis: Basis | None, random_state: Any, least: int) 
     for blocks, name in ((first, "X"), (second, "Y")):
         if blocks.n_rows < least:
             raise ValueError(f"{name} has one row; at least two are needed.")
-    sample = Sample.of(first, SAMPLE)
-    sample += Sample.of(second, SAMPLE, first=first.n_rows)
-    return first, second, sample.settle(basis, random_state)
+    sample = sample_of(first, SAMPLE)
+    sample += sample_of(second, SAMPLE, first=first.n_rows)
+    return first, second, settle(sample, basis, random_state)

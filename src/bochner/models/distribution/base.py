@@ -24,7 +24,7 @@ from .embedding import embed
 from .given import LinearBasis
 from .gradients import Net, Task
 from .learned import learn
-from .survey import Survey, survey
+from .survey import SampledPoints, survey
 from .tables import BlockBags, TableBags, columns_of, open_bags, targets_of
 
 
@@ -99,7 +99,7 @@ class DistributionModel(Spectral, BaseEstimator):
 
     def _begin(
         self, X: Any, y: Any, sample_weight: Any, bag: Any, target: str | None
-    ) -> tuple[Bags, Survey, np.ndarray, np.ndarray | None]:
+    ) -> tuple[Bags, SampledPoints, np.ndarray, np.ndarray | None]:
         """Look at all points, and settle the first basis."""
         self._check_parameters()
         for name in [name for name in vars(self) if name.endswith("_")]:
@@ -117,10 +117,10 @@ class DistributionModel(Spectral, BaseEstimator):
         self._count(bags)
         return bags, sample, y, weight
 
-    def _embed_training(self, bags: Bags, sample: Survey, weight: np.ndarray | None) -> np.ndarray:
+    def _embed_training(self, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> np.ndarray:
         return embed(self.basis_, bags)
 
-    def _learn_frequencies(self, bags: Bags, sample: Survey, y: np.ndarray, weight: np.ndarray | None) -> None:
+    def _learn_frequencies(self, bags: Bags, sample: SampledPoints, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Learn the frequencies of both stages, then solve for the coefficients with the same penalty."""
         second, rows = self.second_, rows_per_block(8 * int(self.basis_.n_components) + bags.n_columns)
         fit = second._refresh()

@@ -16,7 +16,7 @@ from .bags import Bags
 from .base import DistributionModel
 from .embedding import embed
 from .scatter import Reference
-from .survey import Survey
+from .survey import SampledPoints
 from .tables import targets_of
 
 
@@ -118,7 +118,7 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         added -= np.minimum(self._noise_of_sizes, self.second_._refresh().noise)
         return mean, np.sqrt(deviation**2 + added.reshape(mean.shape))
 
-    def _embed_training(self, bags: Bags, sample: Survey, weight: np.ndarray | None) -> np.ndarray:
+    def _embed_training(self, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> np.ndarray:
         self._reference, self._noise_of_sizes = Reference(self.basis_, bags, sample, weight), None
         return self._reference.watch(self.basis_, bags)
 

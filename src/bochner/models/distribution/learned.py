@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
+from ...solvers import Adam
 from ...streams import Stream
 from .bags import SequenceBags
 from .gradients import Net, Task, loss_and_gradient
-
-DECAY, SQUARE_DECAY = 0.9, 0.999  # of Adam's running means
 
 
 class Learned(NamedTuple):
@@ -48,18 +47,14 @@ def learn_adam(net: Net, task: Task, max_iter: int, *, batch_size: int, learning
     """
     if not isinstance(task.bags, SequenceBags):
         raise ValueError("optimizer='adam' takes bags in any order, which blocks do not allow: use optimizer='lbfgs'.")
-    flat = net.flat()
     sizes = np.concatenate([np.full(part.size, np.sqrt(np.mean(part**2)) or 1.0) for part in net])
-    mean, square = np.zeros_like(flat), np.zeros_like(flat)
     batches = list(few_bags(len(task.y), batch_size, max_iter, seed))
-    for step, few in enumerate(batches, start=1):
-        gradient = loss_and_gradient(net.shaped(flat), part_of(task, few))[1].flat()
-        mean += (1 - DECAY) * (gradient - mean)
-        square += (1 - SQUARE_DECAY) * (gradient**2 - square)
-        deviation = np.sqrt(square / (1 - SQUARE_DECAY**step)) + 1e-12
-        rate = learning_rate * 0.5 * (1 + np.cos(np.pi * step / len(batches)))
-        flat -= rate * sizes * mean / (1 - DECAY**step) / deviation
-    found = net.shaped(flat)
+    method = Adam(epochs=len(batches))
+    state = method.begin(net.flat() / sizes)
+    for step, few in enumerate(batches):
+        gradient = loss_and_gradient(net.shaped(sizes * state["x"]), part_of(task, few))[1].flat()
+        method.step(state, sizes * gradient, method.rate(learning_rate, step))
+    found = net.shaped(sizes * state["x"])
     return Learned(found, loss_and_gradient(found, task)[0], f"Adam, {max_iter} times through all bags")
 
 

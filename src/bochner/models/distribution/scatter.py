@@ -25,7 +25,7 @@ from ...streams import sample_rows
 from ..checks import row_slices
 from .bags import Bags
 from .embedding import embed, room
-from .survey import Survey
+from .survey import SampledPoints
 
 DIRECTIONS = 32  # at most
 SHARE = 0.995  # of the variance that the directions hold, if they are not too many
@@ -115,7 +115,7 @@ def root(matrices: np.ndarray) -> np.ndarray:
 class Reference:
     """Some training bags: how features scatter within them, and how much of the noise comes from their sizes."""
 
-    def __init__(self, basis: Basis, bags: Bags, sample: Survey, weight: np.ndarray | None) -> None:
+    def __init__(self, basis: Basis, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> None:
         few = sample_rows(bags.n_bags, REFERENCE, seed=1)
         self.scatter = Scatter(Directions(basis, sample.points), bags.sizes, few)
         self.few, self.weight = few, np.ones(len(few)) if weight is None else weight[few]

@@ -11,14 +11,14 @@ from ...blocks import rows_per_block
 from .bags import Bags, Piece
 
 
-class Survey(NamedTuple):
+class SampledPoints(NamedTuple):
     """Sampled points, in the order of their priorities, and the largest |x| of all."""
 
     points: np.ndarray
     largest: float
 
 
-def survey(bags: Bags, present: np.ndarray | None = None) -> Survey:
+def survey(bags: Bags, present: np.ndarray | None = None) -> SampledPoints:
     """A pass over the points of all bags, or of those that are `present`: the points of the least priority."""
     points, priority, largest = np.empty((0, bags.n_columns)), np.empty(0, dtype=np.uint64), 0.0
     for piece in bags.walk(rows_per_block(8 * bags.n_columns), "survey"):
@@ -34,7 +34,7 @@ def survey(bags: Bags, present: np.ndarray | None = None) -> Survey:
         priority = np.concatenate([priority, new])
         kept = np.argsort(priority, kind="stable")[:SAMPLE]
         points, priority = np.concatenate([points, piece.points])[kept], priority[kept]
-    return Survey(points, largest)
+    return SampledPoints(points, largest)
 
 
 def only(piece: Piece, wanted: np.ndarray) -> Piece:

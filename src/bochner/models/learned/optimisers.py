@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
+from ...solvers import SGD, Adam, Stochastic
 from ...streams import Stream
 
 MOST_FOR_NELDER_MEAD = 100
@@ -113,24 +114,20 @@ def gradient_descent(function: Any, start: np.ndarray, settings: Settings, watch
     return Outcome(x, settings.max_iter, "all iterations were used")
 
 
-def stochastic(adaptive: bool) -> Callable[..., Outcome]:
-    """Steps along gradients of batches, smaller with each epoch: plain, or Adam's (Kingma and Ba, 2015)."""
+def stochastic(method: Stochastic) -> Callable[..., Outcome]:
+    """Steps along gradients of batches, smaller with each epoch."""
 
     def optimiser(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
-        x, step = start.copy(), 0
-        mean, square = np.zeros_like(x), np.zeros_like(x)
+        state = method.begin(start.copy())
         for epoch in range(settings.max_iter):
             rate = settings.learning_rate / np.sqrt(1.0 + epoch)
             order = Stream(settings.seed, "batches").permutation(epoch, epoch + 1, settings.rows)[0]
             for first in range(0, settings.rows, settings.batch_size):
-                slope, step = function(x, order[first : first + settings.batch_size])[1], step + 1
-                if adaptive:
-                    mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
-                    slope = mean / (1.0 - 0.9**step) / (np.sqrt(square / (1.0 - 0.999**step)) + 1e-8)
-                x -= rate * slope
-            if watch(x):
-                return Outcome(x, epoch + 1, "stopped early")
-        return Outcome(x, settings.max_iter, "all epochs were used")
+                slope = function(state["x"], order[first : first + settings.batch_size])[1]
+                method.step(state, slope, rate)
+            if watch(state["x"]):
+                return Outcome(state["x"], epoch + 1, "stopped early")
+        return Outcome(state["x"], settings.max_iter, "all epochs were used")
 
     return optimiser
 
@@ -139,8 +136,8 @@ OPTIMISERS: dict[str, Callable[..., Outcome]] = {
     "lbfgs": lbfgs,
     "trust_region": trust_region,
     "gradient_descent": gradient_descent,
-    "sgd": stochastic(adaptive=False),
-    "adam": stochastic(adaptive=True),
+    "sgd": stochastic(SGD(momentum=0)),
+    "adam": stochastic(Adam()),
     "nelder_mead": nelder_mead,
 }
 STOCHASTIC = ("sgd", "adam")

@@ -25,6 +25,7 @@ namespace {
 #include "fwht.hpp"
 #include "fastfood.hpp"
 #include "pools.hpp"
+#include "stumps.hpp"
 #include "registers.hpp"
 #include "products.hpp"
 #include "scalars.hpp"

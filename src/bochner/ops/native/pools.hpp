@@ -1,4 +1,4 @@
-// Maxima and winners of pools, and stumps.
+// Maxima and winners of pools.
 
 template <class T, size_t POOL>
 void maxout_of(const T* x, size_t units, size_t pool, T* out) {
@@ -39,23 +39,4 @@ void maxout(const T* x, size_t units, size_t pool, T* out) {
 template <class T>
 void winners(const T* x, size_t units, size_t pool, int32_t* out) {
   BY_POOL(winners_of)
-}
-
-// First all comparisons' numbers side by side, then all comparisons at once: neither loop has a branch to guess.
-template <class T, class Out>
-void stumps(const T* x, size_t rows, size_t d, const int32_t* coordinates, const T* thresholds, size_t m, Out height,
-            Out* out) {
-  constexpr size_t LOT = 1024;
-  T taken[LOT];
-  for (size_t first = 0; first < m; first += LOT) {
-    const size_t here = m - first < LOT ? m - first : LOT;
-    const int32_t* from = coordinates + first;
-    const T* limit = thresholds + first;
-    for (size_t row = 0; row < rows; row++) {
-      const T* numbers = x + row * d;
-      Out* to = out + row * m + first;
-      for (size_t k = 0; k < here; k++) taken[k] = numbers[from[k]];
-      for (size_t k = 0; k < here; k++) to[k] = taken[k] > limit[k] ? height : Out(-height);
-    }
-  }
 }

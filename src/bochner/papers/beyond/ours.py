@@ -5,7 +5,7 @@ the features of the best so far are doubled for as long as the time allows.
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
@@ -14,29 +14,40 @@ import bochner
 from .search import Candidate, Error, Found, Trials, Views
 
 FEATURES, TUNING_ROWS = 512, 10_000
-WORK = 4.0  # times as much, at most, with twice the features
-REFIT = 1.4  # times the seconds of a trial for a fit on all rows: a quarter more rows, and some air
+GROWTH, AIR = 2.5, 1.2  # seconds with twice the features, over those with the first number of them; and for safety
+REFIT = 1.3  # times the seconds of a trial for a fit on all rows: a quarter more rows, and some air
 NEAR = 1.1  # candidates further than this from the best are not widened
+
+
+class Open(NamedTuple):
+    """A candidate that may be widened: its error, its seconds, and those foreseen with twice the features."""
+
+    error: float
+    took: float
+    next: float
+    candidate: Candidate
 
 
 def search_ours(views: Views, error: Error, seconds: float, labels: bool) -> Found:
     trials = Trials(views, error, seconds)
-    open_ones: list[tuple[float, float, Candidate]] = []
+    open_ones: list[Open] = []
     for view, basis in product(views, bases()):
         if open_ones and trials.left < seconds / 2:
             break
         candidate = tuned(basis, view, trials, labels)
-        open_ones.append((*trials.judge(candidate, trials.train), candidate))
-    last = max(took for _, took, _ in open_ones)
+        found, took = trials.judge(candidate, trials.train)
+        open_ones.append(Open(found, took, GROWTH * took, candidate))
+    dearest = max(one.took for one in open_ones)
     while open_ones:
-        open_ones.sort(key=lambda entry: entry[0])
-        found, took, candidate = open_ones.pop(0)
+        open_ones.sort(key=lambda one: one.error)
+        narrow = open_ones.pop(0)
         best = min(error for error, _ in trials.errors)
-        if found > NEAR * best or WORK * took + REFIT * max(last, WORK * took) > trials.left:
+        if narrow.error > NEAR * best or AIR * narrow.next + REFIT * max(dearest, AIR * narrow.next) > trials.left:
             continue
-        wider = Candidate(candidate.view, widened(candidate.model))
-        open_ones.append((*trials.judge(wider, trials.train), wider))
-        last = max(last, open_ones[-1][1])
+        wider = Candidate(narrow.candidate.view, widened(narrow.candidate.model))
+        found, took = trials.judge(wider, trials.train)
+        open_ones.append(Open(found, took, took * max(took / narrow.took, GROWTH), wider))
+        dearest = max(dearest, took)
     return trials.finish()
 
 

@@ -5,6 +5,6 @@ from . import digits, digits_large, distances, faces
 from .phones import table_three, table_two
 
 EXPERIMENTS: tuple[Experiment, ...] = (
-    distances.EXPERIMENT, faces.EXPERIMENT, digits.EXPERIMENT, *digits_large.EXPERIMENTS, table_two.EXPERIMENT,
+    distances.EXPERIMENT, faces.EXPERIMENT, digits.EXPERIMENT, digits_large.EXPERIMENT, table_two.EXPERIMENT,
     table_three.EXPERIMENT,
 )  # fmt: skip

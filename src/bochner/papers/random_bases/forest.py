@@ -14,7 +14,7 @@ from ..findings import Chart, Claim, Experiment, Findings, Job
 from .fitting import SignedLeastSquares, choose_bins
 from .tasks import TASKS, Task, halves, quick_tasks
 
-GRIDS = (1, 2, 5, 10, 20, 35, 50)
+GRIDS = (1, 2, 5, 10, 20, 50)
 
 
 def run(job: Job) -> Findings:

@@ -1,0 +1,48 @@
+"""Some of the rows, chosen by number: what a basis settles on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ..bases.settle import largest_size
+from ..blocks.base import stack
+from ..streams import priorities
+
+
+@dataclass
+class Sample:
+    """At most `most` of the rows: those of smallest random priority; and the largest |x| of all rows.
+
+    The priority belongs to the row's number, so that neither blocks nor calls matter to which rows these are.
+    """
+
+    rows: Any
+    numbers: np.ndarray
+    priorities: np.ndarray
+    largest: float
+    most: int
+
+    @classmethod
+    def of(cls, rows: Any, numbers: np.ndarray, most: int) -> Sample:
+        """The sample of these rows; numbers ascend."""
+        first, last = (numbers[0], numbers[-1] + 1) if len(numbers) else (0, 0)
+        order = priorities(int(first), int(last), seed=0)[numbers - first]
+        return cls(rows, numbers, order, largest_size(rows), most).shortened(most)
+
+    def __iadd__(self, other: Sample) -> Sample:
+        both = self.rows, other.rows
+        if scipy.sparse.issparse(both[0]) != scipy.sparse.issparse(both[1]):
+            both = scipy.sparse.csr_matrix(both[0]), scipy.sparse.csr_matrix(both[1])
+        return Sample(
+            stack(both), np.concatenate([self.numbers, other.numbers]),
+            np.concatenate([self.priorities, other.priorities]), max(self.largest, other.largest), self.most,
+        ).shortened(self.most)  # fmt: skip
+
+    def shortened(self, most: int) -> Sample:
+        """The sample that would have been taken with a smaller `most`."""
+        kept = np.sort(np.lexsort((self.numbers, self.priorities))[:most])  # ties are broken by the number
+        return Sample(self.rows[kept], self.numbers[kept], self.priorities[kept], self.largest, most)
