@@ -131,6 +131,9 @@ class RandomFourier(FrequencyBasis):
         directions, words = weights
         ops.waves(np.asarray(X @ directions.T), *self._phases(words, X.dtype), out)
 
+    def _is_fused(self) -> bool:
+        return self._is_integer and ops.has_fast("project_waves") and not isinstance(self.kernel_, Product)
+
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         *directions, words = weights
         if len(directions) == 1:

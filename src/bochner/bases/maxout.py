@@ -161,6 +161,10 @@ class RandomMaxout(Basis):
         h *= h.dtype.type(1.0 / np.sqrt(self._m))
         return h
 
+    def _is_fused(self) -> bool:
+        plain = not self.structured and self.shared_projections is None
+        return plain and self._is_integer and ops.has_fast("project_maxout")
+
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         centre, scale = self._integer_centre(X), (self.multiplier_, self.rescale_shift_, self._limit)
         if not self.structured and self.shared_projections is None:

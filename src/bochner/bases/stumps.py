@@ -76,6 +76,9 @@ class RandomStumps(Basis):
     def _units(self) -> tuple[int, int, int]:
         return self._m, 2, 1
 
+    def _is_fused(self) -> bool:
+        return ops.has_fast("stumps")
+
     def _columns(self, unit: int) -> int:
         return unit
 
