@@ -92,6 +92,11 @@ EXAMPLES = {
     "fastfood": lambda r: [fastfood_arguments(r, t, d, n) for t in FLOATS for d, n in SIZES],
     "maxout": lambda r: [(r.integers(-50, 50, (5, 24 * q)).astype(t), q) for q in POOLS for t in NUMBERS],
     "winners": lambda r: [(r.integers(-5, 5, (5, 24 * q)).astype(t), q) for q in POOLS for t in NUMBERS],
+    "gates": lambda r: [
+        (r.integers(0, q, (7, 33)).astype(np.int32), r.integers(-5, 6, (7, 33)).astype(t), q)
+        for q in POOLS
+        for t in (np.int8, np.int16, *FLOATS)
+    ],
     "stumps": lambda r: [
         stump_arguments(r, t, *shape, h)
         for t in FLOATS
@@ -312,11 +317,9 @@ def test_sums_over_rows_are_exact_for_integers(name):
 
 
 def of_row(name, others, row):
-    """The other arguments for one row alone: maxout has a centre for each."""
-    if name != "project_maxout":
-        return others
-    w, q, centre, *scale = others
-    return w, q, centre[row : row + 1], *scale
+    """The other arguments for one row alone: maxout has a centre for each, and gates what they let through."""
+    which = {"project_maxout": 2, "gates": 0}.get(name)
+    return [other[row : row + 1] if k == which else other for k, other in enumerate(others)]
 
 
 @pytest.mark.parametrize("name", [n for n in ops.NAMES if n not in SUMS])

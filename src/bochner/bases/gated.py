@@ -130,10 +130,7 @@ class GatedLinear(Basis):
         return ops.winners(np.asarray(X @ gates.T), self._q), through
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        winners, through = self._open_gates(X, weights)
-        out = np.zeros((*winners.shape, self._q), dtype=through.dtype)
-        np.put_along_axis(out, winners[:, :, None], through[:, :, None], axis=2)
-        return out.reshape(len(winners), -1)
+        return ops.gates(*self._open_gates(X, weights), self._q)
 
     _map_integer = _map
 

@@ -16,7 +16,7 @@ from . import native, reference
 
 ORDER = ("native", "reference")
 NAMES = (
-    "fwht", "fastfood", "maxout", "winners", "stumps", "waves", "bins", "fastfood_waves",
+    "fwht", "fastfood", "maxout", "winners", "gates", "stumps", "waves", "bins", "fastfood_waves",
     "quantize", "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "calibrate", "rescale",
     "lookup",
     "project_waves", "project_maxout", "project_winners", "project_lookup", "fastfood_waves_integer",
@@ -80,12 +80,12 @@ class Op:
         raise LookupError(f"no backend has the op {self.name!r}.")
 
 
-fwht, fastfood, maxout, winners, stumps, waves, bins, fastfood_waves = map(Op, NAMES[:8])
+fwht, fastfood, maxout, winners, gates, stumps, waves, bins, fastfood_waves = map(Op, NAMES[:9])
 quantize, project, project_phase, phase, waves_integer, fastfood_integer, calibrate, rescale, lookup = map(
-    Op, NAMES[8:17]
+    Op, NAMES[9:18]
 )
-project_waves, project_maxout, project_winners, project_lookup, fastfood_waves_integer = map(Op, NAMES[17:22])
-gram, cross, philox = map(Op, NAMES[22:])
+project_waves, project_maxout, project_winners, project_lookup, fastfood_waves_integer = map(Op, NAMES[18:23])
+gram, cross, philox = map(Op, NAMES[23:])
 cosine_table = reference.cosine_table
 streams.generate = philox  # streams stand below ops, so they are told
 

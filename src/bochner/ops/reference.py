@@ -56,6 +56,13 @@ def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
     return projections.reshape(len(projections), -1, pool_size).argmax(axis=2).astype(np.int32)
 
 
+def gates(winners: np.ndarray, through: np.ndarray, pool_size: int) -> np.ndarray:
+    """through[i, u] in column pool_size u + winners[i, u], and zero in the others."""
+    out = np.zeros((*winners.shape, pool_size), dtype=through.dtype)
+    np.put_along_axis(out, winners[:, :, None], through[:, :, None], axis=2)
+    return out.reshape(len(winners), -1)
+
+
 def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.number) -> np.ndarray:
     """+height where x[:, coordinate] > threshold, else -height; in the dtype of height."""
     return np.where(x[:, coordinates] > thresholds, height, -height)

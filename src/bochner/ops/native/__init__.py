@@ -64,6 +64,7 @@ def leave_if_wrong(instead: str) -> None:
 
 ROWS = 64  # that are worth a thread
 MOST_ROWS = 1 << 14  # whose products of 8-bit numbers add up to less than 2^31
+GATED = (np.int8, np.int16, np.float32, np.float64)
 WIDE = 1 << 16  # numbers that are worth a thread, where a row is cheap
 
 
@@ -162,6 +163,15 @@ def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
     x = np.ascontiguousarray(projections)
     out = np.empty((len(x), x.shape[1] // pool_size), dtype=np.int32)
     over_rows(lambda rows: _native.winners(x[rows], pool_size, out[rows]), len(x), ROWS)
+    return out
+
+
+def gates(winners: np.ndarray, through: np.ndarray, pool_size: int) -> np.ndarray:
+    if winners.dtype != np.int32 or through.dtype not in GATED:
+        return reference.gates(winners, through, pool_size)
+    winners, through = np.ascontiguousarray(winners), np.ascontiguousarray(through)
+    out = np.empty((len(winners), winners.shape[1] * pool_size), dtype=through.dtype)
+    over_rows(lambda rows: _native.gates(winners[rows], through[rows], pool_size, out[rows]), len(out), ROWS)
     return out
 
 
@@ -299,7 +309,7 @@ if _native is not None:
     FUNCTIONS = {
         f.__name__: f
         for f in (
-            fwht, fastfood, fastfood_waves, fastfood_integer, fastfood_waves_integer, waves, maxout, winners, stumps,
+            fwht, fastfood, fastfood_waves, fastfood_integer, fastfood_waves_integer, waves, maxout, winners, gates, stumps,
             project, project_winners, project_waves, project_maxout, project_lookup, gram, quantize, bins, philox,
         )
     }  # fmt: skip

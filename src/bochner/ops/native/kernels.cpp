@@ -50,6 +50,7 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
       product_kernels(),
       {fastfood_waves_integer<int8_t>},
       {fastfood_waves_integer<int16_t>},
+      {gates<int8_t>, gates<int16_t>, gates<float>, gates<double>},
       philox,
   };
   return kernels;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 namespace bochner {
 
@@ -64,6 +65,9 @@ struct StructuredKernels {
                          size_t paired, const uint32_t* offsets, size_t alone, const T* table, size_t size, T* out);
 };
 
+template <class T>
+using Gates = void (*)(const int32_t* winners, const T* through, size_t units, size_t pool, T* out);
+
 struct GramKernels {
   size_t panel, block;
   size_t (*words)(size_t rows, size_t m);
@@ -94,6 +98,7 @@ struct Kernels {
   ProductKernels products;
   StructuredKernels<int8_t> structured_8;
   StructuredKernels<int16_t> structured_16;
+  std::tuple<Gates<int8_t>, Gates<int16_t>, Gates<float>, Gates<double>> gates;
   void (*philox)(uint32_t* counters, size_t count, uint32_t key0, uint32_t key1);
 };
 

@@ -101,6 +101,16 @@ void winners(In<T> x, size_t pool, Out<int32_t> out) {
   of(T()).winners(x.data(), units, pool, out.data());
 }
 
+template <class T>
+void gates(In<int32_t> winners, In<T> through, size_t pool, Out<T> out) {
+  const size_t rows = winners.shape(0), columns = winners.shape(1);
+  require(through.shape(0) == rows && through.shape(1) == columns && out.shape(0) == rows &&
+              out.shape(1) == columns * pool,
+          "gates: the shapes do not agree");
+  nb::gil_scoped_release free;
+  std::get<Gates<T>>(chosen->kernels().gates)(winners.data(), through.data(), rows * columns, pool, out.data());
+}
+
 template <class T, class Y>
 void stumps(In<T> x, Row<int32_t> coordinates, Row<T> thresholds, Y height, Out<Y> out) {
   const size_t m = coordinates.shape(0), d = x.shape(1);
@@ -340,6 +350,11 @@ void bind_projections(nb::module_& m) {
 }
 
 template <class T>
+void bind_gates(nb::module_& m) {
+  m.def("gates", gates<T>, exact(), exact(), nb::arg(), exact());
+}
+
+template <class T>
 void bind_structured(nb::module_& m) {
   m.def("fastfood_waves_integer", fastfood_waves_integer<T>, exact(), exact(), exact(), exact(), nb::arg(), exact(),
         exact(), exact(), exact());
@@ -356,6 +371,10 @@ NB_MODULE(_native, m) {
   bind_projections<uint8_t>(m);
   bind_structured<int8_t>(m);
   bind_structured<int16_t>(m);
+  bind_gates<int8_t>(m);
+  bind_gates<int16_t>(m);
+  bind_gates<float>(m);
+  bind_gates<double>(m);
   m.def("waves", waves, exact(), exact(), nb::arg(), exact());
   m.def("fastfood_waves", fastfood_waves, exact(), exact(), exact(), exact(), exact(), exact(), nb::arg(), exact());
   m.def("gram_sizes", [](size_t rows, size_t columns) {
