@@ -16,7 +16,7 @@ from bochner.solvers import (
     solve_gram,
     solve_products,
 )
-from bochner.solvers.cholesky import factor_by_blocks
+from bochner.solvers.cholesky import factor_by_blocks, solve_by_blocks
 
 
 def problem(seed, n, m, k, weighted):
@@ -139,7 +139,10 @@ def test_a_factor_by_blocks(n, size):
     """What large matrices are factored by: R'R is the matrix, and a matrix that is not positive is refused."""
     Z = np.random.default_rng(0).standard_normal((n + 5, n))
     gram = Z.T @ Z
-    factor = np.triu(factor_by_blocks(np.array(gram, order="F"), size))
+    made = factor_by_blocks(np.array(gram, order="F"), size)
+    factor = np.triu(made)
     np.testing.assert_allclose(factor.T @ factor, gram, atol=1e-12 * np.abs(gram).max())
+    for columns in (Z.T, Z[0]):
+        np.testing.assert_allclose(gram @ solve_by_blocks(made, columns, size), columns, atol=1e-9)
     with pytest.raises(np.linalg.LinAlgError):
         factor_by_blocks(np.array(gram - 2 * np.trace(gram) * np.eye(n), order="F"), size)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
-from .. import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomStumps
-from ..ops import backend_context
+from .. import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomStumps, ops
 from .timing import Entry, best_time, check
 
 LOT = 15_000  # rows at a time, as a block has: the features of all would fill memory
@@ -56,18 +55,37 @@ def bench_features(quick: bool = False) -> list[Entry]:
         checked(name, basis, data)
         add("maxout of 4", name, "ours", partial(basis.features, data))
     add("maxout of 4", "X W alone", "limit", lambda: X @ pools, "the bare product of our float32 map")
-    cheap: list[tuple[str, Any, np.ndarray, Any]] = [
-        ("stumps", RandomStumps(m, random_state=0, precision="int8"), X, np.int8),
-        ("stumps float32", RandomStumps(m, random_state=0), X, np.float32),
-        ("gates", GatedLinear(m, random_state=0, precision="int8"), pixels, np.int8),
-        ("bins", RandomBins(m, n_grids=64, random_state=0, bandwidth=50.0), X[:, :16].copy(), None),
+    cheap: list[tuple[str, Any, np.ndarray]] = [
+        ("stumps", RandomStumps(m, random_state=0, precision="int8"), X),
+        ("stumps float32", RandomStumps(m, random_state=0), X),
+        ("bins", RandomBins(m, n_grids=64, random_state=0, bandwidth=50.0), X[:, :16].copy()),
     ]
-    for work, basis, data, dtype in cheap:
+    for work, basis, data in cheap:
         checked(work, basis, data)
         add(work, "bochner", "ours", partial(basis.features, data))
-        if dtype is not None:
-            add(work, "writing the output", "limit", partial(np.ones, (LOT, m), dtype=dtype))
+        if work != "bins":
+            add(work, "writing the output", "limit", partial(np.ones, (LOT, m), dtype=basis.features(data[:1]).dtype))
+    gated = GatedLinear(m, random_state=0, precision="int8")
+    checked("gated linear int8", gated, pixels)
+    directions = rng.integers(-127, 128, (m + m // 4, d)).astype(np.int8)
+    add("gated linear int8", "bochner", "ours", partial(gated.features, pixels))
+    add("gated linear int8", "X W alone", "limit", partial(ops.project, pixels, directions), "integer projections")
+    add_pools(add, rng, m)
     return entries
+
+
+def add_pools(add: Callable[..., None], rng: np.random.Generator, m: int) -> None:
+    """What follows projections that are there: which of four is largest, and what its gate lets through."""
+    projections = rng.standard_normal((LOT, m)).astype(np.float32)
+    winners = ops.winners(projections, 4)
+    through = rng.integers(-127, 128, winners.shape).astype(np.int8)
+    check("argmax codes", np.array_equal(winners[:200], ops.reference.winners(projections[:200], 4)))
+    opened = ops.gates(winners, through, 4)
+    check("gates", np.array_equal(opened[:200], ops.reference.gates(winners[:200], through[:200], 4)))
+    add("argmax codes of projections", "bochner", "ours", partial(ops.winners, projections, 4))
+    add("argmax codes of projections", "copying the projections", "limit", projections.copy)
+    add("gates of winners", "bochner", "ours", partial(ops.gates, winners, through, 4))
+    add("gates of winners", "writing the output", "limit", partial(np.ones, (LOT, m), dtype=np.int8))
 
 
 def pairs(projections: np.ndarray) -> np.ndarray:
@@ -80,7 +98,7 @@ def checked(name: str, basis: Any, data: np.ndarray) -> None:
     """The features of some rows, by the definitions alone, must be the same."""
     basis.fit(data)
     fast = basis.features(data[:200])
-    with backend_context("reference"):
+    with ops.backend_context("reference"):
         slow = basis.features(data[:200])
     close = (fast != slow).nnz == 0 if hasattr(fast, "nnz") else np.allclose(fast, slow, rtol=0, atol=2e-6)
     if fast.dtype.kind == "i" and not hasattr(fast, "nnz"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from .base import Solution
 from .cholesky import factor_gram
@@ -31,7 +30,7 @@ class Quadratic:
         """The preconditioner is exact as it is."""
 
     def precondition(self, v: np.ndarray) -> np.ndarray:
-        return v / 2.0 if self._factor is None else cho_solve(self._factor, v) / 2.0
+        return v / 2.0 if self._factor is None else self._factor.solve(v) / 2.0
 
 
 def solve_box(gram: np.ndarray, cross: np.ndarray, alpha: float, bound: float) -> Solution:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 
@@ -17,7 +19,7 @@ def solve_gram(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:
     factor = factor_gram(gram, alpha)
     if factor is None:
         return _recover(gram, cross, alpha)
-    coefficients = cho_solve(factor, cross)
+    coefficients = factor.solve(cross)
     best, size = coefficients, np.inf
     for steps in range(REFINEMENTS + 1):
         remainder = cross - gram @ coefficients - alpha * coefficients
@@ -27,7 +29,7 @@ def solve_gram(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:
         best, size, taken = coefficients, residual, steps
         if residual < GOOD:
             break
-        coefficients = coefficients + cho_solve(factor, remainder)
+        coefficients = coefficients + factor.solve(remainder)
     if not np.isfinite(best).all() or size > 1e-4:
         return _recover(gram, cross, alpha)
     status = "solved" if taken == 0 else f"solved, refined {taken} times"
@@ -37,26 +39,47 @@ def solve_gram(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:
 def solve_or_none(gram: np.ndarray, cross: np.ndarray, alpha: float) -> np.ndarray | None:
     """The coefficients by Cholesky alone, for trying penalties; None where the matrix is not positive definite."""
     factor = factor_gram(gram, alpha)
-    return None if factor is None else cho_solve(factor, cross)
+    return None if factor is None else factor.solve(cross)
 
 
-def factor_gram(gram: np.ndarray, alpha: float) -> tuple[np.ndarray, bool] | None:
+@dataclass(frozen=True)
+class Factor:
+    """R of A = R'R, in the upper triangle of a matrix; what stands below means nothing."""
+
+    upper: np.ndarray
+
+    def solve(self, columns: np.ndarray) -> np.ndarray:
+        """A^-1 times these columns, or one column."""
+        if len(self.upper) > LARGEST:
+            return solve_by_blocks(self.upper, columns)
+        return cho_solve((self.upper, False), columns, check_finite=False)
+
+    def leading(self, rows: int) -> Factor:
+        """The factor of the leading rows and columns of A."""
+        return Factor(self.upper[:rows, :rows])
+
+    @property
+    def log_determinant(self) -> float:
+        return 2.0 * float(np.sum(np.log(np.diagonal(self.upper))))
+
+
+def factor_gram(gram: np.ndarray, alpha: float) -> Factor | None:
     """The Cholesky factor of G + alpha I, or None if it is not positive definite in floating point."""
     shifted = gram.copy()
     shifted.flat[:: len(gram) + 1] += alpha
     try:
         if len(gram) > LARGEST:
-            factor = factor_by_blocks(shifted.T), False
+            upper = factor_by_blocks(shifted.T)
         else:
             # The transpose is the same matrix in LAPACK's order of numbers, so that nothing is copied.
-            factor = cho_factor(shifted.T, overwrite_a=True, check_finite=False)
+            upper = cho_factor(shifted.T, overwrite_a=True, check_finite=False)[0]
     except LinAlgError:
         return None
-    pivots = np.diagonal(factor[0])
+    pivots = np.diagonal(upper)
     # A pivot at rounding level means that the factor is noise: the matrix is singular to working precision.
     if len(pivots) and pivots.min() ** 2 <= 4 * len(gram) * np.finfo(float).eps * pivots.max() ** 2:
         return None
-    return factor
+    return Factor(upper)
 
 
 def factor_by_blocks(a: np.ndarray, size: int = BLOCK) -> np.ndarray:
@@ -69,6 +92,20 @@ def factor_by_blocks(a: np.ndarray, size: int = BLOCK) -> np.ndarray:
             part, right = slice(first, first + size), slice(first, None)
             a[rest, rest][part, right] -= rows[:, part].T @ rows[:, right]
     return a
+
+
+def solve_by_blocks(upper: np.ndarray, columns: np.ndarray, size: int = BLOCK) -> np.ndarray:
+    """R'R x = c, forwards through the rows of R' and backwards through those of R."""
+    x = np.array(columns, dtype=np.float64)
+    starts = range(0, len(x), size)
+    for start in starts:
+        here, done = slice(start, start + size), slice(0, start)
+        left = x[here] - upper[done, here].T @ x[done]
+        x[here] = solve_triangular(upper[here, here], left, trans="T", check_finite=False)
+    for start in reversed(starts):
+        here, done = slice(start, start + size), slice(start + size, None)
+        x[here] = solve_triangular(upper[here, here], x[here] - upper[here, done] @ x[done], check_finite=False)
+    return x
 
 
 def _recover(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:

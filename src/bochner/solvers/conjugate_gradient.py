@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from .base import Solution, relative_residual
 from .cholesky import factor_gram
@@ -28,7 +27,7 @@ def sampled_preconditioner(rows: Any, ratio: float, shift: float) -> Product:
 
     def apply(v: np.ndarray) -> np.ndarray:
         image = np.asarray(rows @ v.astype(rows.dtype), dtype=np.float64)
-        return v - np.asarray(rows.T @ cho_solve(factor, image).astype(rows.dtype), dtype=np.float64)
+        return v - np.asarray(rows.T @ factor.solve(image).astype(rows.dtype), dtype=np.float64)
 
     return apply
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from scipy.linalg import cho_solve, eigh
+from scipy.linalg import eigh
 
 from ...bases import Basis
 from ...blocks import Block, MemoryBlocks
@@ -193,7 +193,7 @@ class DualPosterior:
             square = square - 2.0 * (raw @ share) + self.dual.grand_mean
             raw = self.dual.center_new(raw)
         rows = raw * self.dual.root
-        explained = np.sum(rows * cho_solve(self.factor(), rows.T).T, axis=1)
+        explained = np.sum(rows * self.factor().solve(rows.T).T, axis=1)
         offset = 1.0 / weight if self.problem.intercept else 0.0
         spread = offset + np.maximum(square - explained, 0.0) / self.alpha
         return spread * weight / max(weight, float(len(self.dual.root)))
@@ -202,5 +202,5 @@ class DualPosterior:
         count = max(float(np.sum(self.dual.root**2)), float(len(self.dual.root)))
         rows = max(count - float(self.problem.intercept), 1.0)
         with np.errstate(divide="ignore"):
-            determinant = 2.0 * np.sum(np.log(np.diagonal(self.factor()[0]))) - len(self.dual.root) * np.log(self.alpha)
+            determinant = self.factor().log_determinant - len(self.dual.root) * np.log(self.alpha)
         return float(-0.5 * np.sum(rows * (np.log(2.0 * np.pi * noise) + 1.0) + determinant))

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from ...blocks import Block
 from ...solvers import DualProblem, factor_gram
@@ -53,7 +52,7 @@ def from_kernel(dual: DualProblem, coefficients: np.ndarray, alpha: float, block
     factor = factor_gram(dual.kernel, alpha)
     if factor is None:
         return Judged(y - residual, y, block.weight, SAME)
-    explained = 1.0 - alpha * np.diagonal(cho_solve(factor, np.eye(len(y))))
+    explained = 1.0 - alpha * np.diagonal(factor.solve(np.eye(len(y))))
     return without_itself(y - residual, explained / weight + intercept / weight.sum(), block)
 
 

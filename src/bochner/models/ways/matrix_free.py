@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve
 from threadpoolctl import threadpool_limits
 
 from ...blocks import Block
@@ -129,9 +128,7 @@ def unexplained_squares(rows: Any, held: Any) -> np.ndarray:
     inner, between = dense(rows @ rows.T), dense(rows @ held.T)
     squares = np.diagonal(dense(held @ held.T))
     factor = factor_gram(inner, 1e-5 * max(float(np.mean(np.diagonal(inner))), 1e-300))
-    return (
-        squares if factor is None else np.maximum(squares - np.sum(between * cho_solve(factor, between), axis=0), 0.0)
-    )
+    return squares if factor is None else np.maximum(squares - np.sum(between * factor.solve(between), axis=0), 0.0)
 
 
 def first_sums(features: Any, block: Block) -> Sums:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from ...config import memory_budget
 from ...losses import EpsilonInsensitive, Hinge, Loss
@@ -62,7 +61,7 @@ def ridge_inverse(rows: np.ndarray, ratio: float, shift: float) -> Product:
     if len(rows) >= rows.shape[1]:
         factor = factor_gram(rows.T @ rows, shift / ratio)
         if factor is not None:
-            return lambda v: cho_solve(factor, v) / ratio
+            return lambda v: factor.solve(v) / ratio
     apply = sampled_preconditioner(rows, ratio, shift)
     return lambda v: apply(v) / shift
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from ...blocks import Block, MemoryBlocks, rows_per_block
 from ...config import memory_budget
@@ -230,7 +229,7 @@ class Metric:
             least = max(shift, 1e-9 * float(np.trace(self._gram)) / len(self._gram), np.finfo(float).tiny)
             factor = factor_gram(self._gram, least)
             diagonal = np.diagonal(self._gram)[:, None] + least
-            return lambda v: v / diagonal if factor is None else cho_solve(factor, v)
+            return lambda v: v / diagonal if factor is None else factor.solve(v)
         if self._rows is not None:
             apply = sampled_preconditioner(self._rows, 1.0 / len(self._rows), shift)
         else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
-from scipy.linalg import cho_solve, eigh
+from scipy.linalg import eigh
 
 from ...bases import Basis
 from ...blocks import Block
@@ -236,11 +236,11 @@ class PrimalPosterior:
         features = features.toarray() if hasattr(features, "toarray") else features
         z = features.astype(np.float64) * float(basis.scale_) - centered.mean_z
         offset = 1.0 / centered.weight if self.intercept else 0.0
-        return (offset + np.sum(z * cho_solve(factor, z.T).T, axis=1)) * centered.weight / centered.observations
+        return (offset + np.sum(z * factor.solve(z.T).T, axis=1)) * centered.weight / centered.observations
 
     def log_marginal_likelihood(self, noise: np.ndarray) -> float:
         centered, factor = self._factored()
         rows = max(centered.observations - float(self.intercept), 1.0)
         with np.errstate(divide="ignore"):
-            determinant = 2.0 * np.sum(np.log(np.diagonal(factor[0]))) - len(centered.gram) * np.log(self.alpha)
+            determinant = factor.log_determinant - len(centered.gram) * np.log(self.alpha)
         return float(-0.5 * np.sum(rows * (np.log(2.0 * np.pi * noise) + 1.0) + determinant))

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from bochner.moments import Moments
 from bochner.solvers import factor_gram
@@ -37,6 +36,6 @@ def fit_prefixes(moments: Moments, columns: Sequence[int], share: float, interce
         raise ValueError(f"Z'Z is not positive definite at a penalty of {share:g} times its mean diagonal.")
     models = {}
     for k in columns:
-        b = cho_solve((factor[0][:k, :k], factor[1]), problem.cross[:k], check_finite=False)
+        b = factor.leading(k).solve(problem.cross[:k])
         models[k] = Linear(b, problem.mean_y - problem.mean_z[:k] @ b)
     return models
