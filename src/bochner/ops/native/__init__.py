@@ -310,7 +310,8 @@ if _native is not None:
         f.__name__: f
         for f in (
             fwht, fastfood, fastfood_waves, fastfood_integer, fastfood_waves_integer, waves, maxout, winners, gates,
-            stumps, project, project_winners, project_waves, project_maxout, project_lookup, gram, quantize, bins, philox,
+            stumps, project, project_winners, project_waves, project_maxout, project_lookup, gram, quantize, bins,
+            philox,
         )
     }  # fmt: skip
     if os.environ.get("BOCHNER_INSTRUCTION_SET"):
