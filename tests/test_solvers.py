@@ -15,6 +15,7 @@ from bochner.solvers import (
     solve_dual,
     solve_gram,
     solve_products,
+    solve_several,
 )
 from bochner.solvers.cholesky import factor_by_blocks, solve_by_blocks
 
@@ -132,6 +133,18 @@ def test_one_feature():
     path = RidgePath(np.array([[4.0]]), np.array([[2.0]]), np.array([3.0]))
     assert path.coefficients(1.0)[0, 0] == pytest.approx(0.4)
     assert path.degrees(1.0) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("ratio", [10.0, 1e6])
+def test_several_penalties_share_factors(ratio):
+    """Near ones by conjugate gradients, far ones by factors of their own, impossible ones not at all."""
+    Z = np.random.default_rng(0).standard_normal((80, 60)) * np.logspace(0, -4, 60)
+    gram, cross = Z.T @ Z, Z.T @ np.random.default_rng(1).standard_normal((80, 3))
+    alphas = ratio ** np.arange(-3.0, 2.0)
+    for alpha, found in zip(alphas, solve_several(gram, cross, alphas), strict=True):
+        np.testing.assert_allclose(found, solve_gram(gram, cross, alpha).coefficients, rtol=1e-3, atol=1e-4)
+    assert solve_several(gram - np.eye(60), cross, [0.1, 0.2, 0.3, 1e3])[:3] == [None] * 3
+    assert solve_several(gram, cross, []) == []
 
 
 @pytest.mark.parametrize(("n", "size"), [(1, 4), (5, 2), (64, 16), (100, 30), (50, 2048)])

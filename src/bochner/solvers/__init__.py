@@ -8,11 +8,13 @@ from .dual import DualProblem, dual_problem, solve_dual
 from .invariants import root_of, solve_invariant, v_matrix
 from .newton import Minimum, length, minimise
 from .path import DualPath, RidgePath
+from .several import solve_several
 from .stochastic import SGD, Adam, DoublyStochastic, Stochastic
 
 __all__ = [
     "SGD", "Adam", "DoublyStochastic", "DualPath", "DualProblem", "Factor", "Minimum", "RidgePath", "Solution",
     "Stochastic",
     "at_bounds", "dual_problem", "factor_gram", "length", "minimise", "root_of", "sampled_preconditioner",
-    "solve_box", "solve_dual", "solve_gram", "solve_invariant", "solve_or_none", "solve_products", "v_matrix",
+    "solve_box", "solve_dual", "solve_gram", "solve_invariant", "solve_or_none", "solve_products",
+    "solve_several", "v_matrix",
 ]  # fmt: skip

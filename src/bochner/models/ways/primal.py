@@ -12,7 +12,7 @@ from ...bases import Basis
 from ...blocks import Block
 from ...config import memory_budget
 from ...moments import Centered, FoldedMoments, Moments
-from ...solvers import RidgePath, Solution, factor_gram, solve_gram, solve_or_none
+from ...solvers import RidgePath, Solution, factor_gram, solve_gram, solve_or_none, solve_several
 from .penalty import candidates, edge_note, minimise, smallest, too_few
 from .problem import Fit, Problem, fold_of, wrong
 
@@ -117,7 +117,10 @@ def by_folds(problem: Problem, folded: FoldedMoments, total: Moments) -> tuple[f
         others = total - part if len(folded.folds) == FOLDS else folded.folds[1]
         rest = cast(Moments, others).centered(problem.scale, problem.intercept)
         del others
-        solutions = [solve_or_none(rest.gram, rest.cross, a) for a in alphas]
+        if problem.basis.n_components > MANY_FEATURES:
+            solutions = solve_several(rest.gram, rest.cross, alphas)
+        else:
+            solutions = [solve_or_none(rest.gram, rest.cross, a) for a in alphas]
         # No model at a penalty is one of NaN, which is wrong everywhere.
         b = np.stack([np.full(rest.cross.shape, np.nan) if found is None else found for found in solutions])
         models[fold] = problem.scale * b, rest.mean_y - rest.mean_z @ b

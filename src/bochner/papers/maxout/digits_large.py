@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits
 
 from bochner import RandomFeatureClassifier, RandomFourier, RandomMaxout, config_context, data
 from bochner.moments import Centered, Moments
-from bochner.solvers import factor_gram, solve_products
+from bochner.solvers import solve_several
 
 from ..findings import Claim, Comparison, Experiment, Findings, Job
 from .prefixes import Linear
@@ -106,13 +106,10 @@ def choose(split: data.Split, bases: dict[str, Any], held_out: int, job: Job) ->
 
 
 def models_of(problem: Centered, alphas: list[float]) -> Iterator[Linear]:
-    """Ridge at each penalty: one factor, of the middle one, makes conjugate gradients short for all of them."""
-    nearly = factor_gram(problem.gram, alphas[len(alphas) // 2])
-    if nearly is None:
-        raise ValueError("Z'Z is not positive definite at the middle penalty.")
-    for alpha in alphas:
-        product = problem.gram.__matmul__
-        b = solve_products(product, problem.cross, alpha, precondition=nearly.solve, tolerance=1e-5).coefficients
+    """Ridge at each penalty."""
+    for b in solve_several(problem.gram, problem.cross, alphas):
+        if b is None:
+            raise ValueError("Z'Z is not positive definite at one of the penalties.")
         yield Linear(b, problem.mean_y - problem.mean_z @ b)
 
 
