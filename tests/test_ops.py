@@ -301,6 +301,16 @@ def test_sine_and_cosine_of_floats(chosen_set):
 SUMS = ("gram", "cross")
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, np.int8, np.int16])
+def test_a_gram_matrix_of_many_columns_by_stripes(dtype, monkeypatch):
+    z = np.random.default_rng(0).integers(-100, 101, (50, 37)).astype(dtype)
+    whole = reference.gram(z)
+    monkeypatch.setattr(reference, "MANY_COLUMNS", 5)
+    monkeypatch.setattr(reference, "STRIPE", 8)
+    assert np.array_equal(reference.gram(z), whole)
+    assert reference.gram(z).dtype == whole.dtype
+
+
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_over_rows_are_exact_for_integers(name):
     for arguments in EXAMPLES[name](np.random.default_rng(1)):

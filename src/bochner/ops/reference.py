@@ -6,6 +6,7 @@ Integer ops are defined bit for bit. Rows are independent in every op, so any pa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -13,6 +14,8 @@ from scipy.linalg.blas import dsyrk, ssyrk
 
 from .. import portable
 from ..streams import philox
+
+MANY_COLUMNS, STRIPE = 12_000, 2_048
 
 __all__ = ["philox"]  # defined with the streams that it feeds
 
@@ -250,12 +253,24 @@ def gram(z: np.ndarray) -> np.ndarray:
     small penalties live on digits that float32 sums would lose.
     """
     if z.dtype.kind == "f":
-        return mirrored(dsyrk(1.0, z.astype(np.float64, copy=False).T))
+        return mirrored(upper_gram(z.astype(np.float64, copy=False), dsyrk))
     rows, work, product = (1024, np.float32, ssyrk) if z.dtype == np.int8 else (1 << 22, np.float64, dsyrk)
     total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64, order="F")
     for start in range(0, len(z), rows):
-        total += product(1.0, z[start : start + rows].astype(work).T).astype(np.int64)
+        total += upper_gram(z[start : start + rows].astype(work), product).astype(np.int64)
     return mirrored(total)
+
+
+def upper_gram(z: np.ndarray, product: Callable[..., np.ndarray]) -> np.ndarray:
+    """The upper triangle of Z'Z; of many columns by stripes, since BLAS with threads has crashed on 20,000 at once."""
+    columns = z.shape[1]
+    if columns <= MANY_COLUMNS:
+        return product(1.0, z.T)
+    upper = np.zeros((columns, columns), dtype=z.dtype, order="F")
+    for start in range(0, columns, STRIPE):
+        stripe = slice(start, start + STRIPE)
+        upper[stripe, start:] = z[:, stripe].T @ z[:, start:]
+    return upper
 
 
 def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
