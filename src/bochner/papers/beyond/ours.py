@@ -16,6 +16,7 @@ from .search import Candidate, Error, Found, Trials, Views
 FEATURES, TUNING_ROWS = 512, 10_000
 GROWTH, AIR = 2.5, 1.2  # seconds with twice the features, over those with the first number of them; and for safety
 REFIT = 1.3  # times the seconds of a trial for a fit on all rows: a quarter more rows, and some air
+PENALTIES = (1.0, 30.0, 1000.0)
 NEAR = 1.1  # candidates further than this from the best are not widened
 
 
@@ -63,8 +64,11 @@ def bases() -> list[Any]:
 def tuned(basis: Any, view: str, trials: Trials, labels: bool) -> Candidate:
     rows, split = trials.train[:TUNING_ROWS], trials.views[view]
     found = bochner.tune(split.X[rows], split.y[rows], basis=basis, components=[FEATURES], classification=labels)
-    kind = bochner.RandomFeatureClassifier if labels else bochner.RandomFeatureRegressor
-    return Candidate(view, kind(found.basis))
+    if not labels:
+        return Candidate(view, bochner.RandomFeatureRegressor(found.basis))
+    # More features want more of a penalty, never less: three candidates instead of all decades.
+    alpha: Any = "auto" if len(trials.train) <= TUNING_ROWS else [found.alpha * factor for factor in PENALTIES]
+    return Candidate(view, bochner.RandomFeatureClassifier(found.basis, alpha=alpha))
 
 
 def widened(model: Any) -> Any:
