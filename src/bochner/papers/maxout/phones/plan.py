@@ -31,9 +31,9 @@ class Plan:
     seeds: int
     walk: Any  # the solver
 
-    def softmax(self, basis: Any) -> RandomFeatureClassifier:
+    def softmax(self, basis: Any, alpha: float = ALPHA) -> RandomFeatureClassifier:
         """Multinomial logistic regression on features, by gradients of batches, as in the paper."""
-        return RandomFeatureClassifier(basis, loss="logistic", alpha=ALPHA, solver=self.walk, precision="int8")
+        return RandomFeatureClassifier(basis, loss="logistic", alpha=alpha, solver=self.walk, precision="int8")
 
     @property
     def is_timit(self) -> bool:
