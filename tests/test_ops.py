@@ -71,6 +71,15 @@ def projection_arguments(rng):
         yield low, np.full((2, 1000), -127, np.int8)
 
 
+def dense_arguments(rng, pools=(1,)):
+    """Few rows, and enough to be packed: one panel, several, odd ends, more columns than a chunk. Sums are exact."""
+    shapes = [(3, 5, 7), (256, 1, 1), (300, 129, 50), (263, 300, 200), (256, 17, 49)]
+    for rows, d, m in shapes:
+        for q in pools:
+            for t in FLOATS:
+                yield rng.integers(-3, 4, (rows, d)).astype(t), rng.integers(-3, 4, (m * q, d)).astype(t), q
+
+
 def gram_argument(rng, shape, dtype):
     """All numbers of 8 bits, or of 14 bits but the lowest, which the definition alone serves."""
     low, high = (-128, 128) if dtype == np.int8 else (-8191, 8192)
@@ -147,6 +156,16 @@ EXAMPLES = {
         for kept, alone in ((3 * n, 0), (2 * n + 1, 1))
         for table in ((10, 127), (14, 8191))
     ],
+    "dense_waves": lambda r: [
+        (x, w, r.uniform(0, 6, alone).astype(x.dtype), x.dtype.type(0.5))
+        for x, w, _ in dense_arguments(r)
+        for alone in {0, 1, len(w) - len(w) // 3, len(w)}
+    ],
+    "dense_maxout": lambda r: [
+        (x, w, q, r.integers(0, 9, len(x)).astype(x.dtype), x.dtype.type(0.25))
+        for x, w, q in dense_arguments(r, (1, 3, 4, 20))
+    ],
+    "dense_winners": lambda r: list(dense_arguments(r, (1, 3, 4, 20))),
     "quantize": lambda r: (
         [
             (10 * r.standard_normal((7, 5)).astype(t), centre, 0.037, low, high)
@@ -216,7 +235,7 @@ def test_native_equals_reference_bit_for_bit(name, chosen_set):
             assert np.array_equal(result, expected)
 
 
-PRODUCTS = ("project", "project_waves", "project_maxout", "project_winners", "project_lookup", "gram")
+PRODUCTS = ("project", "project_waves", "project_maxout", "project_winners", "project_lookup", "gram", "dense_maxout")
 
 
 @pytest.mark.parametrize("chosen_set", SETS, indirect=True)
@@ -266,7 +285,7 @@ def test_an_instruction_set_with_wrong_products_is_left_with_a_warning(chosen_se
         native.use_instruction_set(chosen_set)
 
 
-ROUNDED = ("waves", "fastfood_waves")  # cos and sin of floats are defined up to rounding
+ROUNDED = ("waves", "fastfood_waves", "dense_waves")  # cos and sin of floats are defined up to rounding
 
 
 @pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")
@@ -296,6 +315,34 @@ def test_sine_and_cosine_of_floats(chosen_set):
     np.testing.assert_allclose(waves[0::2], np.cos(far.astype(np.float64)), atol=1e-7)
     np.testing.assert_allclose(waves[1::2], np.sin(far.astype(np.float64)), atol=1e-7)
     assert np.isnan(native.waves(np.float32([[np.nan]]), none, one)).all()
+
+
+@pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")
+@pytest.mark.parametrize(
+    "chosen_set", [s for s in SETS if s not in (native.PLAIN, native.EMULATED)], indirect=True
+)  # the others round twice
+def test_dense_projections_are_the_same_bits_for_any_partition(chosen_set):
+    """Of rows and threads, into some columns of a matrix full of rubbish."""
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((700, 333), (130, 333)))
+    chains = np.zeros((len(x), len(w)))
+    for start in range(0, 333, 128):  # the definition: one rounding a step, a chunk at a time
+        chunk = np.zeros_like(chains)
+        for k in range(start, min(start + 128, 333)):
+            exact = x[:, k, None].astype(np.float64) * w[:, k].astype(np.float64)
+            chunk = (chunk + exact).astype(np.float32).astype(np.float64)
+        chains = (chains + chunk).astype(np.float32).astype(np.float64)
+    none, one = np.zeros(len(x), np.float32), np.float32(1.0)
+    whole = native.dense_maxout(x, w, 1, none, one)
+    assert np.mean(whole != chains.astype(np.float32)) < 1e-3  # rounding to float64 first may differ, but rarely
+    for workers, rows in ((3, slice(None)), (1, slice(100, 370))):
+        room = np.full((len(x[rows]), 150), np.nan, np.float32)
+        with threads.limited(workers):
+            native.dense_maxout(x[rows], w, 1, none[rows], one, room[:, 10:140])
+        assert np.array_equal(room[:, 10:140], whole[rows])
+        assert np.isnan(np.delete(room, slice(10, 140), axis=1)).all()
+    with pytest.raises(ValueError, match="must be neighbours"):
+        native._native.dense_maxout(x, w, 1, none, 1.0, np.zeros((260, 700), np.float32)[::2].T)
 
 
 SUMS = ("gram", "cross")
@@ -328,7 +375,7 @@ def test_sums_over_rows_are_exact_for_integers(name):
 
 def of_row(name, others, row):
     """The other arguments for one row alone: maxout has a centre for each, and gates what they let through."""
-    which = {"project_maxout": 2, "gates": 0}.get(name)
+    which = {"project_maxout": 2, "dense_maxout": 2, "gates": 0}.get(name)
     return [other[row : row + 1] if k == which else other for k, other in enumerate(others)]
 
 

@@ -153,7 +153,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         last = self._units()[0] if last is None else last
         origin = self._columns(first)
         feature_map = self._map_integer if self._is_integer else self._map
-        tiles = list(self._tiles(X.shape[0], first, last, dense=not scipy.sparse.issparse(X)))
+        tiles = list(self._tiles(X.shape[0], first, last, not scipy.sparse.issparse(X) and self._is_fused(X.dtype)))
         if len(tiles) == 1:  # what the map makes is the result; a copy of it would cost as much again
             return feature_map(self._prepare(X), self._weights(first, last, X.dtype))
         out = np.empty((X.shape[0], self._columns(last) - origin), dtype=self._output_dtype(X))
@@ -288,21 +288,21 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
             require_finite(X, "X in float32")
         return X
 
-    def _tiles(self, n: int, first: int, last: int, dense: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:
+    def _tiles(self, n: int, first: int, last: int, fused: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:
         """Every (units, rows) tile, all rows of a tile of units before the next units."""
         _, drawn, projections = self._units()
         per_tile = max(1, min(TILE // max(drawn, 1), 8192 // max(projections, 1)))
         rows = max(16, TILE // (min(per_tile, last - first) * projections))
-        if dense and self._is_fused() and per_tile >= last - first:  # what the op makes is the result
+        if fused and per_tile >= last - first:  # what the op makes is the result
             rows = max(rows, n)
-        elif self._is_integer and ops.has_fast("project_waves"):  # weights are packed once for all rows
+        elif fused or (self._is_integer and ops.has_fast("project_waves")):  # weights are packed once for all rows
             rows = max(rows, MANY_ROWS)
         for start in range(first, last, per_tile):
             for row in range(0, n, rows):
                 yield (start, min(start + per_tile, last)), slice(row, min(row + rows, n))
 
-    def _is_fused(self) -> bool:
-        """Whether one op makes all of a row's features, and holds no more than they are."""
+    def _is_fused(self, dtype: np.dtype) -> bool:
+        """Whether one op makes all features of dense rows of that dtype, and holds no more than they are."""
         return False
 
     def _prepare(self, X: Any) -> Any:

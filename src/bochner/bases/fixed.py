@@ -129,7 +129,7 @@ class FixedFourier(Basis):
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         table, words = weights
         phases = (words * (TURN * 2.0**-32)).astype(X.dtype)
-        return ops.waves(np.asarray(X @ table.T), phases, X.dtype.type(np.sqrt(2.0 / self._m)))
+        return ops.dense_waves(X, table, phases, X.dtype.type(np.sqrt(2.0 / self._m)))
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         table, words = weights

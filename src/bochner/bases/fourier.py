@@ -122,17 +122,19 @@ class RandomFourier(FrequencyBasis):
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         directions, words = weights
-        return ops.waves(np.asarray(X @ directions.T), *self._phases(words, X.dtype))
+        return ops.dense_waves(X, directions, *self._phases(words, X.dtype))
 
     def _map_into(self, out: np.ndarray, feature_map: Any, X: Any, weights: tuple[np.ndarray, ...]) -> None:
         if self._is_integer:
             super()._map_into(out, feature_map, X, weights)
             return
         directions, words = weights
-        ops.waves(np.asarray(X @ directions.T), *self._phases(words, X.dtype), out)
+        ops.dense_waves(X, directions, *self._phases(words, X.dtype), out)
 
-    def _is_fused(self) -> bool:
-        return self._is_integer and ops.has_fast("project_waves") and not isinstance(self.kernel_, Product)
+    def _is_fused(self, dtype: np.dtype) -> bool:
+        if self._is_integer:
+            return ops.has_fast("project_waves") and not isinstance(self.kernel_, Product)
+        return ops.projects_dense(dtype)
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         *directions, words = weights

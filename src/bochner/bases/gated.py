@@ -106,7 +106,7 @@ class GatedLinear(Basis):
         out = np.zeros((X.shape[0], self.n_features_in_, c.shape[2]))
         for (start, stop), rows in self._tiles(X.shape[0], 0, self._unit_count):
             gates, values = self._weights(start, stop, np.float64)
-            winners = ops.winners(np.asarray(X[rows] @ gates.T), self._q)
+            winners = ops.dense_winners(X[rows], gates, self._q)
             chosen = c[np.arange(start, stop), winners]  # (rows, units, k)
             out[rows] += np.einsum("nuk,ud->ndk", chosen, values, optimize=True) / np.sqrt(self._unit_count)
         return out
@@ -127,7 +127,7 @@ class GatedLinear(Basis):
             return ops.project_winners(X, gates, self._q), through
         through = np.asarray(X @ values.T)
         through *= through.dtype.type(1.0 / np.sqrt(self._unit_count))
-        return ops.winners(np.asarray(X @ gates.T), self._q), through
+        return ops.dense_winners(X, gates, self._q), through
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         return ops.gates(*self._open_gates(X, weights), self._q)

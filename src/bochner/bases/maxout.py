@@ -121,13 +121,13 @@ class RandomMaxout(Basis):
 
     def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
         """sum_l c_l (w_winner - mu_q x/|x|) / sqrt(m): features times c are <this, x>, since |x| = <x/|x|, x>."""
-        if self._is_integer or self.structured or self.shared_projections is not None:
+        if self._is_integer or not self._is_plain:
             raise ValueError("local coefficients need float, unstructured and unshared projections.")
         X = self._validate(X, reset=False)
         out = np.zeros((X.shape[0], self.n_features_in_, coefficients.shape[1]))
         for (start, stop), rows in self._tiles(X.shape[0], 0, self._m):
             (directions,) = self._weights(start, stop, np.float64)
-            winners = ops.winners(np.asarray(X[rows] @ directions.T), self._q)
+            winners = ops.dense_winners(X[rows], directions, self._q)
             c = coefficients[start:stop]
             for j, pool in enumerate(directions.reshape(stop - start, self._q, -1).transpose(1, 0, 2)):
                 for k in range(c.shape[1]):
@@ -150,31 +150,47 @@ class RandomMaxout(Basis):
         return (normal(start * q, stop * q, d),)
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
+        centre, scale = self._float_centre(X)
+        if self._is_plain:
+            return ops.dense_maxout(X, weights[0], self._q, centre, scale)
         if self.structured:
             X = X.toarray() if scipy.sparse.issparse(X) else X
             *expansion, calibration, kept = weights
             h = self._pool_blocks(ops.fastfood(X, *expansion, calibration))[:, : int(kept)]
         else:
-            h = self._pool(np.asarray(X @ weights[0].T), weights)
-        if self.center:
-            h -= (maximum_mean(self._q) * row_norms(X)).astype(h.dtype)[:, None]
-        h *= h.dtype.type(1.0 / np.sqrt(self._m))
-        return h
+            h = self._pool(np.asarray(X @ weights[0].T), weights[1])
+        return (h - centre[:, None]) * scale
 
-    def _is_fused(self) -> bool:
-        plain = not self.structured and self.shared_projections is None
-        return plain and self._is_integer and ops.has_fast("project_maxout")
+    def _map_into(self, out: np.ndarray, feature_map: Any, X: Any, weights: tuple[np.ndarray, ...]) -> None:
+        if self._is_integer or not self._is_plain:
+            super()._map_into(out, feature_map, X, weights)
+        else:
+            ops.dense_maxout(X, weights[0], self._q, *self._float_centre(X), out)
+
+    def _float_centre(self, X: Any) -> tuple[np.ndarray, Any]:
+        """mu_q |x| of each row, or zeros if the maxima are not centred; and the scale 1/sqrt(m)."""
+        mean = maximum_mean(self._q) if self.center else 0.0
+        return (mean * row_norms(X)).astype(X.dtype), X.dtype.type(1.0 / np.sqrt(self._m))
+
+    @property
+    def _is_plain(self) -> bool:
+        return not self.structured and self.shared_projections is None
+
+    def _is_fused(self, dtype: np.dtype) -> bool:
+        if not self._is_plain:
+            return False
+        return ops.has_fast("project_maxout") if self._is_integer else ops.projects_dense(dtype)
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         centre, scale = self._integer_centre(X), (self.multiplier_, self.rescale_shift_, self._limit)
-        if not self.structured and self.shared_projections is None:
+        if self._is_plain:
             return ops.project_maxout(X, weights[0], self._q, centre, *scale)
         if self.structured:
             *expansion, multipliers, kept = weights
             raw = ops.fastfood_integer(X, *Expansion(*expansion), self.shift_)
             h = self._pool_blocks(ops.calibrate(raw, multipliers.ravel(), CALIBRATION_SHIFT))[:, : int(kept)]
         else:
-            h = self._pool(ops.project(X, weights[0]), weights)
+            h = self._pool(ops.project(X, weights[0]), weights[1])
         return ops.rescale(h - centre[:, None], *scale)
 
     def _integer_centre(self, X: np.ndarray) -> np.ndarray:
@@ -186,10 +202,8 @@ class RandomMaxout(Basis):
         # So many digits of mu_q that its own last bits, which come from libm, do not matter.
         return np.rint(norms * (int8_normal_deviation() * round_digits(maximum_mean(self._q), 12))).astype(np.int32)
 
-    def _pool(self, projections: np.ndarray, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        if self.shared_projections is None:
-            return ops.maxout(projections, self._q)
-        choices = weights[1]
+    def _pool(self, projections: np.ndarray, choices: np.ndarray) -> np.ndarray:
+        """The maximum over the members of the shared pool that each unit chose."""
         best = projections[:, choices[:, 0]]
         for j in range(1, self._q):
             np.maximum(best, projections[:, choices[:, j]], out=best)

@@ -76,7 +76,7 @@ class RandomStumps(Basis):
     def _units(self) -> tuple[int, int, int]:
         return self._m, 2, 1
 
-    def _is_fused(self) -> bool:
+    def _is_fused(self, dtype: np.dtype) -> bool:
         return ops.has_fast("stumps")
 
     def _columns(self, unit: int) -> int:

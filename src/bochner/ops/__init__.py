@@ -17,6 +17,7 @@ from . import native, reference
 ORDER = ("native", "reference")
 NAMES = (
     "fwht", "fastfood", "maxout", "winners", "gates", "stumps", "waves", "bins", "fastfood_waves",
+    "dense_waves", "dense_maxout", "dense_winners",
     "quantize", "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "calibrate", "rescale",
     "lookup",
     "project_waves", "project_maxout", "project_winners", "project_lookup", "fastfood_waves_integer",
@@ -55,6 +56,11 @@ def has_fast(name: str) -> bool:
     return any((name, backend) in TABLE for backend in _allowed if backend != "reference")
 
 
+def projects_dense(dtype: Any) -> bool:
+    """Whether float projections of that dtype are used up while they are in cache, and never kept."""
+    return dtype == "float32" and has_fast("dense_waves") and native.instruction_set() != native.PLAIN
+
+
 def describe() -> dict[str, Any]:
     """Which backend serves each op, and which instruction set the native code uses."""
     chosen = {name: next(b for b in _allowed if (name, b) in TABLE) for name in NAMES}
@@ -81,11 +87,12 @@ class Op:
 
 
 fwht, fastfood, maxout, winners, gates, stumps, waves, bins, fastfood_waves = map(Op, NAMES[:9])
+dense_waves, dense_maxout, dense_winners = map(Op, NAMES[9:12])
 quantize, project, project_phase, phase, waves_integer, fastfood_integer, calibrate, rescale, lookup = map(
-    Op, NAMES[9:18]
+    Op, NAMES[12:21]
 )
-project_waves, project_maxout, project_winners, project_lookup, fastfood_waves_integer = map(Op, NAMES[18:23])
-gram, cross, philox = map(Op, NAMES[23:])
+project_waves, project_maxout, project_winners, project_lookup, fastfood_waves_integer = map(Op, NAMES[21:26])
+gram, cross, philox = map(Op, NAMES[26:])
 cosine_table = reference.cosine_table
 streams.generate = philox  # streams stand below ops, so they are told
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dsyrk, ssyrk
@@ -187,6 +188,31 @@ def lookup(values: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray,
 
 
 # ---- several of the above in one: fast versions do the second while the tile of the first is in cache ----
+
+
+def dense_waves(
+    x: Any, directions: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Waves of float projections; x may be sparse."""
+    return waves(np.asarray(x @ directions.T), phases, height, out)
+
+
+def dense_maxout(
+    x: Any,
+    directions: np.ndarray,
+    pool_size: int,
+    centre: np.ndarray,
+    scale: np.number,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """The largest of each pool of float projections less the row's centre, times `scale`; x may be sparse."""
+    best = maxout(np.asarray(x @ directions.T), pool_size)
+    best -= centre[:, None]
+    return np.multiply(best, scale, out=best if out is None else out)
+
+
+def dense_winners(x: Any, directions: np.ndarray, pool_size: int) -> np.ndarray:
+    return winners(np.asarray(x @ directions.T), pool_size)
 
 
 def fastfood_waves(

@@ -23,6 +23,7 @@ except ImportError:
     _native = None
 
 
+PLAIN = "baseline"
 EMULATED = "amx_emulated"  # the code of amx with tiles in plain C++: slow, for tests on machines without
 
 
@@ -63,6 +64,7 @@ def leave_if_wrong(instead: str) -> None:
 
 
 ROWS = 64  # that are worth a thread
+PACKED_ROWS = 256  # whose float projections cost much more than packing the directions
 MOST_ROWS = 1 << 14  # whose products of 8-bit numbers add up to less than 2^31
 GATED = (np.int8, np.int16, np.float32, np.float64)
 WIDE = 1 << 16  # numbers that are worth a thread, where a row is cheap
@@ -180,6 +182,60 @@ def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, heigh
     thresholds = np.ascontiguousarray(thresholds, dtype=x.dtype)
     out = np.empty((len(x), len(coordinates)), dtype=height.dtype)
     over_rows(lambda rows: _native.stumps(x[rows], coordinates, thresholds, height.item(), out[rows]), len(x), ROWS)
+    return out
+
+
+# ---- projections of float32 ----
+
+
+def _can_project(x: Any, directions: np.ndarray) -> bool:
+    """Dense float32, enough rows to pay for packing the directions, and registers that BLAS has no better use for."""
+    is_dense = isinstance(x, np.ndarray) and x.dtype == directions.dtype == np.float32
+    return is_dense and len(x) >= PACKED_ROWS and instruction_set() != PLAIN
+
+
+def dense_waves(
+    x: Any, directions: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
+) -> np.ndarray:
+    if not _can_project(x, directions):
+        return waves(np.asarray(x @ directions.T), phases, height, out)
+    x, directions = np.ascontiguousarray(x), np.ascontiguousarray(directions)
+    phases = np.ascontiguousarray(phases, dtype=np.float32)
+    made = np.empty((len(x), 2 * len(directions) - len(phases)), dtype=np.float32) if out is None else out
+
+    def part(rows: slice) -> None:
+        _native.dense_waves(x[rows], directions, phases, height.item(), made[rows])
+
+    over_rows(part, len(x), PACKED_ROWS)
+    return made
+
+
+def dense_maxout(
+    x: Any,
+    directions: np.ndarray,
+    pool_size: int,
+    centre: np.ndarray,
+    scale: np.number,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    if not _can_project(x, directions):
+        return reference.dense_maxout(x, directions, pool_size, centre, scale, out)
+    x, directions, centre = map(np.ascontiguousarray, (x, directions, centre))
+    made = np.empty((len(x), len(directions) // pool_size), dtype=np.float32) if out is None else out
+
+    def part(rows: slice) -> None:
+        _native.dense_maxout(x[rows], directions, pool_size, centre[rows], scale.item(), made[rows])
+
+    over_rows(part, len(x), PACKED_ROWS)
+    return made
+
+
+def dense_winners(x: Any, directions: np.ndarray, pool_size: int) -> np.ndarray:
+    if not _can_project(x, directions):
+        return winners(np.asarray(x @ directions.T), pool_size)
+    x, directions = np.ascontiguousarray(x), np.ascontiguousarray(directions)
+    out = np.empty((len(x), len(directions) // pool_size), dtype=np.int32)
+    over_rows(lambda rows: _native.dense_winners(x[rows], directions, pool_size, out[rows]), len(x), PACKED_ROWS)
     return out
 
 
@@ -310,8 +366,8 @@ if _native is not None:
         f.__name__: f
         for f in (
             fwht, fastfood, fastfood_waves, fastfood_integer, fastfood_waves_integer, waves, maxout, winners, gates,
-            stumps, project, project_winners, project_waves, project_maxout, project_lookup, gram, quantize, bins,
-            philox,
+            stumps, dense_waves, dense_maxout, dense_winners, project, project_winners, project_waves, project_maxout,
+            project_lookup, gram, quantize, bins, philox,
         )
     }  # fmt: skip
     if os.environ.get("BOCHNER_INSTRUCTION_SET"):

@@ -29,23 +29,9 @@ INLINE constexpr Vector<T> signs(std::index_sequence<L...>) {
 }
 
 // s + v * sign, for signs of +-1: exact, so a fused multiply-add gives the same bits and leaves the adders free.
-INLINE Vector<float> signed_sum(Vector<float> s, Vector<float> v, Vector<float> sign) {
-#if defined(__AVX512F__)
-  return (Vector<float>)_mm512_fmadd_ps((__m512)v, (__m512)sign, (__m512)s);
-#elif defined(__FMA__)
-  return (Vector<float>)_mm256_fmadd_ps((__m256)v, (__m256)sign, (__m256)s);
-#else
-  return s + v * sign;
-#endif
-}
-INLINE Vector<double> signed_sum(Vector<double> s, Vector<double> v, Vector<double> sign) {
-#if defined(__AVX512F__)
-  return (Vector<double>)_mm512_fmadd_pd((__m512d)v, (__m512d)sign, (__m512d)s);
-#elif defined(__FMA__)
-  return (Vector<double>)_mm256_fmadd_pd((__m256d)v, (__m256d)sign, (__m256d)s);
-#else
-  return s + v * sign;
-#endif
+template <class F>
+INLINE F signed_sum(F s, F v, F sign) {
+  return multiply_add(s, v, sign);
 }
 INLINE Vector<int32_t> signed_sum(Vector<int32_t> s, Vector<int32_t> v, Vector<int32_t> sign) {
   const Vector<int32_t> minus = sign >> 31;  // (v ^ -1) - (-1) = -v

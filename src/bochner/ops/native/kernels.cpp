@@ -30,6 +30,7 @@ namespace {
 #include "products.hpp"
 #include "scalars.hpp"
 #include "waves.hpp"
+#include "dense.hpp"
 
 template <class T>
 constexpr FloatKernels<T> float_kernels() {
@@ -46,6 +47,7 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
       float_kernels<float>(),
       float_kernels<double>(),
       {waves, fastfood_waves},
+      {dense_waves, dense_maxout, dense_winners},
       {fwht<int32_t>, fastfood_integer, maxout<int32_t>, winners<int32_t>},
       product_kernels(),
       {fastfood_waves_integer<int8_t>},

@@ -32,6 +32,15 @@ struct WaveKernels {
                          const float* phases, size_t alone, float height, float* out);
 };
 
+// Projections of float32 rows, with what follows while they are in cache; rows of out are out_row numbers apart.
+struct DenseKernels {
+  void (*waves)(const float* x, size_t rows, size_t d, const float* w, size_t pairs, const float* phases, size_t alone,
+                float height, float* out, size_t out_row);
+  void (*maxout)(const float* x, size_t rows, size_t d, const float* w, size_t units, size_t pool, const float* centre,
+                 float scale, float* out, size_t out_row);
+  void (*winners)(const float* x, size_t rows, size_t d, const float* w, size_t units, size_t pool, int32_t* out);
+};
+
 struct IntegerKernels {
   void (*fwht)(int32_t* x, size_t rows, int log2_size);
   void (*fastfood)(const int32_t* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
@@ -94,6 +103,7 @@ struct Kernels {
   FloatKernels<float> f32;
   FloatKernels<double> f64;
   WaveKernels waves;
+  DenseKernels dense;
   IntegerKernels i32;
   ProductKernels products;
   StructuredKernels<int8_t> structured_8;

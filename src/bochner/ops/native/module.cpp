@@ -24,6 +24,9 @@ using Row = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+template <class T>
+using Part = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // some columns of a matrix
+
 void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }
@@ -190,8 +193,8 @@ const FeatureKernels<int8_t, int16_t>& features(int8_t, int16_t) { return chosen
 const FeatureKernels<uint8_t, int8_t>& features(uint8_t, int8_t) { return chosen->kernels().products.u8_to_8; }
 const FeatureKernels<uint8_t, int16_t>& features(uint8_t, int16_t) { return chosen->kernels().products.u8_to_16; }
 
-template <class X, class Y>
-void check_projection(const In<X>& x, const In<int8_t>& w, const Out<Y>& out, size_t columns) {
+template <class X, class W, class Y>
+void check_projection(const In<X>& x, const In<W>& w, const Y& out, size_t columns) {
   require(x.shape(1) == w.shape(1) && out.shape(0) == x.shape(0) && out.shape(1) == columns,
           "project: the shapes of x, directions and out do not agree");
 }
@@ -244,6 +247,39 @@ void project_lookup(In<X> x, In<int8_t> w, int64_t multiplier, int shift, Row<in
   nb::gil_scoped_release free;
   features(X(), T()).lookup(x.data(), x.shape(0), x.shape(1), w.data(), w.shape(0), multiplier, shift, offsets.data(),
                             table.data(), table.shape(0), out.data());
+}
+
+size_t row_of(const Part<float>& out) {
+  require(out.stride(1) == 1 || out.shape(1) < 2, "the columns of out must be neighbours");
+  require(out.shape(0) < 2 || out.stride(0) >= int64_t(out.shape(1)), "the rows of out must not overlap");
+  return size_t(out.stride(0));
+}
+
+void dense_waves(In<float> x, In<float> w, Row<float> phases, float height, Part<float> out) {
+  const size_t m = w.shape(0), alone = phases.shape(0);
+  require(alone <= m, "waves: more phases than directions");
+  const size_t row = row_of(out);
+  check_projection(x, w, out, 2 * m - alone);
+  nb::gil_scoped_release free;
+  chosen->kernels().dense.waves(x.data(), x.shape(0), x.shape(1), w.data(), m - alone, phases.data(), alone, height,
+                                out.data(), row);
+}
+
+void dense_maxout(In<float> x, In<float> w, size_t pool, Row<float> centre, float scale, Part<float> out) {
+  const size_t row = row_of(out);
+  require(pool > 0 && w.shape(0) % pool == 0, "the directions must be pools of pool_size");
+  require(centre.shape(0) == x.shape(0), "maxout: one centre is needed for each row");
+  check_projection(x, w, out, w.shape(0) / pool);
+  nb::gil_scoped_release free;
+  chosen->kernels().dense.maxout(x.data(), x.shape(0), x.shape(1), w.data(), w.shape(0) / pool, pool, centre.data(),
+                                 scale, out.data(), row);
+}
+
+void dense_winners(In<float> x, In<float> w, size_t pool, Out<int32_t> out) {
+  require(pool > 0 && w.shape(0) % pool == 0, "the directions must be pools of pool_size");
+  check_projection(x, w, out, w.shape(0) / pool);
+  nb::gil_scoped_release free;
+  chosen->kernels().dense.winners(x.data(), x.shape(0), x.shape(1), w.data(), w.shape(0) / pool, pool, out.data());
 }
 
 // ---- Gram ----
@@ -377,6 +413,9 @@ NB_MODULE(_native, m) {
   bind_gates<double>(m);
   m.def("waves", waves, exact(), exact(), nb::arg(), exact());
   m.def("fastfood_waves", fastfood_waves, exact(), exact(), exact(), exact(), exact(), exact(), nb::arg(), exact());
+  m.def("dense_waves", dense_waves, exact(), exact(), exact(), nb::arg(), exact());
+  m.def("dense_maxout", dense_maxout, exact(), exact(), nb::arg(), exact(), nb::arg(), exact());
+  m.def("dense_winners", dense_winners, exact(), exact(), nb::arg(), exact());
   m.def("gram_sizes", [](size_t rows, size_t columns) {
     const GramKernels& gram = chosen->kernels().products.gram;
     return std::vector<size_t>{gram.panel, gram.block, gram.words(rows, columns)};

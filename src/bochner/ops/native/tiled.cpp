@@ -6,6 +6,9 @@
 #include <numeric>
 #include <type_traits>
 #include <vector>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 #include "kernels.hpp"
 

@@ -34,6 +34,26 @@ INLINE void store(T* p, Vector<T> v) {
   std::memcpy(p, &v, BYTES);
 }
 
+// sum + a * b, rounded once where the instruction set can.
+INLINE Vector<float> multiply_add(Vector<float> sum, Vector<float> a, Vector<float> b) {
+#if defined(__AVX512F__)
+  return (Vector<float>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
+#elif defined(__FMA__)
+  return (Vector<float>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
+#else
+  return sum + a * b;
+#endif
+}
+INLINE Vector<double> multiply_add(Vector<double> sum, Vector<double> a, Vector<double> b) {
+#if defined(__AVX512F__)
+  return (Vector<double>)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)sum);
+#elif defined(__FMA__)
+  return (Vector<double>)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)sum);
+#else
+  return sum + a * b;
+#endif
+}
+
 // Element k is that of a and b, one behind the other, which mask[k] says.
 template <class V, class Mask>
 INLINE V shuffled(V a, V b, Mask mask) {
