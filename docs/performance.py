@@ -5,6 +5,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 TITLES = {
+    "limits": "Limits of the machine",
     "fwht": "Walsh-Hadamard transform, one thread",
     "features": "Random features, all threads",
     "gram": "Gram matrix, all threads",
@@ -16,6 +17,12 @@ HEAD = """# Performance
 Made by `make performance` from `docs/performance.json`, which `bochner bench all` wrote. All numbers of a table are
 from one run on one machine, after the results were checked against the definitions; nothing is reported otherwise.
 "Ours / this" is how many times as fast our best entry of the same work is; of a limit it is the share that we reach.
+
+"""
+ROOFLINE = """## Roofline
+
+What each of our entries costs, the least time that this takes at the limits of the machine, and the time that it took.
+Bytes are those of inputs and outputs alone, in memory; vectors that stay in a cache have none.
 
 """
 COSTS = """## How cost grows
@@ -53,6 +60,25 @@ def table(entries):
     return "\n".join(lines)
 
 
+def roofline(results):
+    """Of each of our entries, the least time that what it costs takes at the limits, beside the time it took."""
+    rates = {e["who"]: 1e9 * e["amount"] for e in results["limits"]}
+    lines = [
+        "| work | by | operations | bytes | bound by | limit, s | taken, s | reached |",
+        "|---|---|---:|---:|---|---:|---:|---:|",
+    ]
+    for e in (e for entries in results.values() for e in entries if e["costs"]):
+        least = {unit: cost / rates[unit] for unit, cost in e["costs"].items()}
+        bound = max(least, key=least.get)
+        moved = e["costs"].get("bytes", 0)
+        operations = sum(cost for unit, cost in e["costs"].items() if unit != "bytes")
+        lines.append(
+            f"| {e['work']} | {e['who']} | {operations:.3g} | {moved:.3g} | {bound} | {least[bound]:.3g} | "
+            f"{e['seconds']:.3g} | {least[bound] / e['seconds']:.0%} |"
+        )
+    return "\n".join(lines)
+
+
 def measured(machine):
     packages = ", ".join(f"{name} {v}" for name, v in machine["packages"].items() if v)
     return (
@@ -67,7 +93,7 @@ def main():
     for name, entries in found["results"].items():
         apart = measured(found["apart"][name]) if name in found.get("apart", {}) else ""  # a bench run by itself
         text += f"## {TITLES[name]}\n\n{apart}{table(entries)}\n\n"
-    (HERE / "performance.md").write_text(text + COSTS)
+    (HERE / "performance.md").write_text(text + ROOFLINE + roofline(found["results"]) + "\n\n" + COSTS)
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def projection_arguments(rng):
 
 def dense_arguments(rng, pools=(1,)):
     """Few rows, and enough to be packed: one panel, several, odd ends, more columns than a chunk. Sums are exact."""
-    shapes = [(3, 5, 7), (256, 1, 1), (300, 129, 50), (263, 300, 200), (256, 17, 49)]
+    shapes = [(3, 5, 7), (512, 1, 1), (600, 129, 50), (523, 300, 200), (512, 17, 49)]
     for rows, d, m in shapes:
         for q in pools:
             for t in FLOATS:
@@ -324,7 +324,7 @@ def test_sine_and_cosine_of_floats(chosen_set):
 def test_dense_projections_are_the_same_bits_for_any_partition(chosen_set):
     """Of rows and threads, into some columns of a matrix full of rubbish."""
     rng = np.random.default_rng(0)
-    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((700, 333), (130, 333)))
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((2000, 333), (130, 333)))
     chains = np.zeros((len(x), len(w)))
     for start in range(0, 333, 128):  # the definition: one rounding a step, a chunk at a time
         chunk = np.zeros_like(chains)
@@ -335,14 +335,14 @@ def test_dense_projections_are_the_same_bits_for_any_partition(chosen_set):
     none, one = np.zeros(len(x), np.float32), np.float32(1.0)
     whole = native.dense_maxout(x, w, 1, none, one)
     assert np.mean(whole != chains.astype(np.float32)) < 1e-3  # rounding to float64 first may differ, but rarely
-    for workers, rows in ((3, slice(None)), (1, slice(100, 370))):
+    for workers, rows in ((3, slice(None)), (1, slice(100, 700))):
         room = np.full((len(x[rows]), 150), np.nan, np.float32)
         with threads.limited(workers):
             native.dense_maxout(x[rows], w, 1, none[rows], one, room[:, 10:140])
         assert np.array_equal(room[:, 10:140], whole[rows])
         assert np.isnan(np.delete(room, slice(10, 140), axis=1)).all()
     with pytest.raises(ValueError, match="must be neighbours"):
-        native._native.dense_maxout(x, w, 1, none, 1.0, np.zeros((260, 700), np.float32)[::2].T)
+        native._native.dense_maxout(x, w, 1, none, 1.0, np.zeros((260, 2000), np.float32)[::2].T)
 
 
 SUMS = ("gram", "cross")

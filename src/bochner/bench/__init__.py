@@ -5,10 +5,12 @@ from .features import bench_features
 from .fit import bench_fit
 from .fwht import bench_fwht, time_shape
 from .gram import bench_gram
+from .limits import bench_limits
 from .softmax import bench_softmax
 from .timing import Entry
 
 BENCHES = {
+    "limits": bench_limits,
     "fwht": bench_fwht,
     "features": bench_features,
     "gram": bench_gram,

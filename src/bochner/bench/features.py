@@ -10,9 +10,12 @@ import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
 from .. import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomStumps, ops
+from .limits import BYTES, CODES, FLOATS, SUMS
 from .timing import Entry, best_time, check
 
 LOT = 15_000  # rows at a time, as a block has: the features of all would fill memory
+CHECKED = 600  # rows whose features are made by the definitions too; few would not meet the kernels for many
+PADDED, WAVE = 1024, 13  # numbers of a Hadamard transform; operations for a cosine or a sine
 
 
 def bench_features(quick: bool = False) -> list[Entry]:
@@ -24,36 +27,41 @@ def bench_features(quick: bool = False) -> list[Entry]:
     W, b = rng.standard_normal((d, m)).astype(np.float32), rng.uniform(0, 6, m).astype(np.float32)
     entries: list[Entry] = []
 
-    def add(work: str, who: str, kind: str, action: Callable[[], Any], note: str = "") -> None:
+    def add(work: str, who: str, kind: str, action: Callable[[], Any], note: str = "", costs: Any = ()) -> None:
+        """Costs are those of one lot."""
         seconds = lots * best_time(action, runs=1 if quick else 3)
-        entries.append(Entry(f"{work} {rows:,} x {d} -> {m:,}", who, kind, seconds, rows / seconds, "rows/s", note))
+        whole = {unit: float(lots * cost) for unit, cost in dict(costs).items()}
+        entries.append(
+            Entry(f"{work} {rows:,} x {d} -> {m:,}", who, kind, seconds, rows / seconds, "rows/s", note, whole)
+        )
 
     sampler = RBFSampler(gamma=0.02, n_components=m, random_state=0).fit(X)
     sampler.random_weights_ = sampler.random_weights_.astype(np.float32)
     sampler.random_offset_ = sampler.random_offset_.astype(np.float32)
     half = W[:, : m // 2].copy()
-    fourier: list[tuple[str, Any, np.ndarray]] = [
-        ("bochner int8", RandomFourier(m, bandwidth=7.0, precision="int8", random_state=0), pixels),
-        ("bochner float32", RandomFourier(m, bandwidth=7.0, random_state=0), X),
-        ("bochner Fastfood float32", Fastfood(m, bandwidth=7.0, random_state=0), X),
-        ("bochner Fastfood int8", Fastfood(m, bandwidth=7.0, precision="int8", random_state=0), pixels),
+    dense, hadamard = float(LOT) * d * m, 2.0 * LOT * (m // 2) * np.log2(PADDED)  # a frequency has two columns
+    fourier: list[tuple[str, Any, np.ndarray, dict[str, float]]] = [
+        ("int8", RandomFourier(m, bandwidth=7.0, precision="int8", random_state=0), pixels, {CODES: dense}),
+        ("float32", RandomFourier(m, bandwidth=7.0, random_state=0), X, {FLOATS: dense + WAVE * LOT * m}),
+        ("Fastfood float32", Fastfood(m, bandwidth=7.0, random_state=0), X, {SUMS: hadamard}),
+        ("Fastfood int8", Fastfood(m, bandwidth=7.0, precision="int8", random_state=0), pixels, {SUMS: hadamard}),
     ]
-    for name, basis, data in fourier:
-        checked(name, basis, data)
-        add("fourier", name, "ours", partial(basis.features, data))
+    for name, basis, data, costs in fourier:
+        moved = checked(name, basis, data)
+        add("fourier", f"bochner {name}", "ours", partial(basis.features, data), costs={**costs, BYTES: moved})
     add("fourier", "numpy cos(X W + b)", "peer", lambda: np.cos(X @ W + b), "one cosine per column: m frequencies")
     add("fourier", "numpy cos and sin of X W", "peer", lambda: pairs(X @ half), "pairs: m/2 frequencies, as ours")
     add("fourier", "scikit-learn RBFSampler", "peer", lambda: sampler.transform(X), "float32")
     add_torch(add, X, W)
     add("fourier", "X W alone, m/2 columns", "limit", lambda: X @ half, "the bare product of our float32 map")
     pools = rng.standard_normal((d, m)).astype(np.float32)
-    maxout: list[tuple[str, Any, np.ndarray]] = [
-        ("bochner int8", RandomMaxout(m // 4, precision="int8", random_state=0), pixels),
-        ("bochner float32", RandomMaxout(m // 4, random_state=0), X),
+    maxout: list[tuple[str, Any, np.ndarray, dict[str, float]]] = [
+        ("bochner int8", RandomMaxout(m // 4, precision="int8", random_state=0), pixels, {CODES: 2 * dense}),
+        ("bochner float32", RandomMaxout(m // 4, random_state=0), X, {FLOATS: 2 * dense}),
     ]
-    for name, basis, data in maxout:
-        checked(name, basis, data)
-        add("maxout of 4", name, "ours", partial(basis.features, data))
+    for name, basis, data, costs in maxout:
+        moved = checked(name, basis, data)
+        add("maxout of 4", name, "ours", partial(basis.features, data), costs={**costs, BYTES: moved})
     add("maxout of 4", "X W alone", "limit", lambda: X @ pools, "the bare product of our float32 map")
     cheap: list[tuple[str, Any, np.ndarray]] = [
         ("stumps", RandomStumps(m, random_state=0, precision="int8"), X),
@@ -61,14 +69,15 @@ def bench_features(quick: bool = False) -> list[Entry]:
         ("bins", RandomBins(m, n_grids=64, random_state=0, bandwidth=50.0), X[:, :16].copy()),
     ]
     for work, basis, data in cheap:
-        checked(work, basis, data)
-        add(work, "bochner", "ours", partial(basis.features, data))
+        moved = checked(work, basis, data)
+        add(work, "bochner", "ours", partial(basis.features, data), costs={BYTES: moved})
         if work != "bins":
             add(work, "writing the output", "limit", partial(np.ones, (LOT, m), dtype=basis.features(data[:1]).dtype))
     gated = GatedLinear(m, random_state=0, precision="int8")
-    checked("gated linear int8", gated, pixels)
+    moved = checked("gated linear int8", gated, pixels)
     directions = rng.integers(-127, 128, (m + m // 4, d)).astype(np.int8)
-    add("gated linear int8", "bochner", "ours", partial(gated.features, pixels))
+    products = 2.5 * dense  # four gates and a value for four columns
+    add("gated linear int8", "bochner", "ours", partial(gated.features, pixels), costs={CODES: products, BYTES: moved})
     add("gated linear int8", "X W alone", "limit", partial(ops.project, pixels, directions), "integer projections")
     add_pools(add, rng, m)
     return entries
@@ -82,9 +91,11 @@ def add_pools(add: Callable[..., None], rng: np.random.Generator, m: int) -> Non
     check("argmax codes", np.array_equal(winners[:200], ops.reference.winners(projections[:200], 4)))
     opened = ops.gates(winners, through, 4)
     check("gates", np.array_equal(opened[:200], ops.reference.gates(winners[:200], through[:200], 4)))
-    add("argmax codes of projections", "bochner", "ours", partial(ops.winners, projections, 4))
+    moved = projections.nbytes + winners.nbytes
+    add("argmax codes of projections", "bochner", "ours", partial(ops.winners, projections, 4), costs={BYTES: moved})
     add("argmax codes of projections", "copying the projections", "limit", projections.copy)
-    add("gates of winners", "bochner", "ours", partial(ops.gates, winners, through, 4))
+    moved = winners.nbytes + through.nbytes + opened.nbytes
+    add("gates of winners", "bochner", "ours", partial(ops.gates, winners, through, 4), costs={BYTES: moved})
     add("gates of winners", "writing the output", "limit", partial(np.ones, (LOT, m), dtype=np.int8))
 
 
@@ -94,16 +105,19 @@ def pairs(projections: np.ndarray) -> np.ndarray:
     return out
 
 
-def checked(name: str, basis: Any, data: np.ndarray) -> None:
-    """The features of some rows, by the definitions alone, must be the same."""
+def checked(name: str, basis: Any, data: np.ndarray) -> int:
+    """The features of some rows, by the definitions alone, must be the same. Returns the bytes in and out."""
     basis.fit(data)
-    fast = basis.features(data[:200])
+    few = data[:CHECKED]
+    fast = basis.features(few)
     with ops.backend_context("reference"):
-        slow = basis.features(data[:200])
+        slow = basis.features(few)
     close = (fast != slow).nnz == 0 if hasattr(fast, "nnz") else np.allclose(fast, slow, rtol=0, atol=2e-6)
     if fast.dtype.kind == "i" and not hasattr(fast, "nnz"):
         close = np.array_equal(fast, slow)
     check(name, bool(close))
+    made = sum(part.nbytes for part in (fast.data, fast.indices)) if hasattr(fast, "nnz") else fast.nbytes
+    return (few.nbytes + int(made)) * len(data) // len(few)
 
 
 def add_torch(add: Callable[..., None], X: np.ndarray, W: np.ndarray) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import native, reference
+from .limits import ONE_THREAD
 from .timing import Entry, best_time, check
 
 SIZES = (4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24)
@@ -38,7 +39,9 @@ def time_shape(rows: int, size: int, dtype: Any, *, least: float, definition: bo
             check(f"{who} on {work}", is_transform(transform, x[: max(1, 4096 // size)]))
         buffer = x.copy()
         seconds = best_time(lambda t=transform, b=buffer: t(b), least=least)  # type: ignore[misc]
-        entries.append(Entry(work, who, kind, seconds, x.size / seconds / 1e9, "numbers/ns", note_of(who)))
+        # A number of 64 bits takes two places of a register.
+        costs = {ONE_THREAD: float(x.size * np.log2(size) * x.itemsize / 4)} if kind == "ours" else {}
+        entries.append(Entry(work, who, kind, seconds, x.size / seconds / 1e9, "numbers/ns", note_of(who), costs))
     return entries
 
 

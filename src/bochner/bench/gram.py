@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg.blas import ssyrk
 
 from ..ops import native, reference, threads
+from .limits import BYTES, CODES, FLOATS, products
 from .timing import Entry, best_time, check
 
 LOT = 15_000  # rows at a time, as a block has
@@ -27,14 +28,19 @@ def bench_gram(quick: bool = False) -> list[Entry]:
     work, lots = f"gram {rows:,} x {m:,}", rows // LOT
     count = 2.0 * rows * m * m
 
-    def entry(who: str, kind: str, seconds: float, note: str = "") -> Entry:
-        return Entry(work, who, kind, seconds, count / seconds / 1e9, "G operations/s", note)
+    def entry(who: str, kind: str, seconds: float, note: str = "", costs: dict[str, float] | None = None) -> Entry:
+        return Entry(work, who, kind, seconds, count / seconds / 1e9, "G operations/s", note, costs or {})
+
+    def ours(precision: str, z: np.ndarray, operations: str, times: float, note: str = "") -> Entry:
+        # A triangle is half of the square; the sums are read and written once a lot.
+        costs = {operations: times * count / 2, BYTES: lots * (z.nbytes + 16.0 * m * m)}
+        return entry(f"bochner {precision}", "ours", lots * best_time(lambda: native.gram(z), runs), note, costs)
 
     runs = 1 if quick else 2
     entries = [
-        entry("bochner int8", "ours", lots * best_time(lambda: native.gram(eight), runs)),
-        entry("bochner int14", "ours", lots * best_time(lambda: native.gram(fourteen), runs)),
-        entry("bochner float32", "ours", lots * best_time(lambda: native.gram(floats), runs)),
+        ours("int8", eight, CODES, 1),
+        ours("int14", fourteen, CODES, 3),
+        ours("float32", floats, FLOATS, 2, "summed in float64, half as fast"),
         entry("ssyrk (BLAS)", "peer", lots * best_time(lambda: ssyrk(1.0, floats.T), runs), "one triangle"),
     ]
     try:
@@ -44,18 +50,7 @@ def bench_gram(quick: bool = False) -> list[Entry]:
         entries.append(entry("torch bfloat16", "peer", lots * best_time(lambda: brain.T @ brain, runs)))
     except ImportError:
         pass
-    products, seconds = peak_products()
     # A triangle is half of the square, and a product with its addition two operations.
-    entries.append(entry("multiply-adds in registers", "limit", count / 4 / (products / seconds), "all threads"))
+    fastest = count / 4 / products(native._native.peak_products, threads.count())
+    entries.append(entry("multiply-adds in registers", "limit", fastest, "all threads"))
     return entries
-
-
-def peak_products() -> tuple[float, float]:
-    """(products, seconds) in registers alone, on all threads."""
-    lots = threads.count()
-    steps = 50_000_000  # long enough for the threads to be up to speed
-    done: list[float] = []
-    seconds = best_time(
-        lambda: threads.run([lambda: done.append(native._native.peak_products(steps)) for _ in range(lots)]), runs=3
-    )
-    return lots * done[-1], seconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ class Entry:
     amount: float
     unit: str
     note: str = ""
+    costs: dict[str, float] = field(default_factory=dict)  # in units of bench/limits.py
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -16,7 +16,7 @@ from .app import Printing, app, show
 
 @app.command
 def bench(
-    what: Literal["fwht", "features", "gram", "fit", "softmax", "all"],
+    what: Literal["limits", "fwht", "features", "gram", "fit", "softmax", "all"],
     /,
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
@@ -30,7 +30,8 @@ def bench(
     Parameters
     ----------
     what
-        fwht, features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA), or all.
+        limits (of the machine), fwht, features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA), or
+        all.
     quick
         Smaller work, for a first look.
     out

@@ -64,7 +64,7 @@ def leave_if_wrong(instead: str) -> None:
 
 
 ROWS = 64  # that are worth a thread
-PACKED_ROWS = 256  # whose float projections cost much more than packing the directions
+PACKED_ROWS = 512  # whose float projections cost much more than packing the directions
 MOST_ROWS = 1 << 14  # whose products of 8-bit numbers add up to less than 2^31
 GATED = (np.int8, np.int16, np.float32, np.float64)
 WIDE = 1 << 16  # numbers that are worth a thread, where a row is cheap

@@ -57,6 +57,25 @@ void dense_tiles(const float* x, size_t rows, size_t d, const float* w, size_t m
   }
 }
 
+// How many products of two numbers `steps` rounds of multiply-adds in registers do: the limit that memory does not touch.
+double peak_dense(size_t steps, float* sink) {
+  Vector<float> sums[12] = {};
+#pragma GCC unroll 12
+  for (size_t k = 0; k < 12; k++) KEEP(sums[k]);  // or the compiler would see that all are the same
+  Vector<float> a = Vector<float>{} + 0.5f, b = a;
+  for (size_t s = 0; s < steps; s++) {
+#pragma GCC unroll 12
+    for (size_t k = 0; k < 12; k++) sums[k] = multiply_add(sums[k], a, b);
+    KEEP(a);
+    KEEP(b);  // or the loop would be folded
+  }
+  Vector<float> total = {};
+#pragma GCC unroll 12
+  for (size_t k = 0; k < 12; k++) total += sums[k];
+  *sink = total[0];
+  return double(steps) * 12 * LANES;
+}
+
 void dense_waves(const float* x, size_t rows, size_t d, const float* w, size_t pairs, const float* phases, size_t alone,
                  float height, float* out, size_t out_row) {
   dense_tiles(x, rows, d, w, pairs + alone, 1,

@@ -423,6 +423,11 @@ NB_MODULE(_native, m) {
   m.def("gram_pack", gram_pack<int8_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
   m.def("gram_pack", gram_pack<int16_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
   m.def("gram_block", gram_block, exact(), exact(), nb::arg(), exact(), nb::arg(), nb::arg(), exact());
+  m.def("peak_dense", [](size_t steps) {
+    nb::gil_scoped_release free;
+    float sink;
+    return chosen->kernels().dense.peak(steps, &sink);
+  });
   m.def("peak_products", [](size_t steps) {
     nb::gil_scoped_release free;
     int32_t sink;

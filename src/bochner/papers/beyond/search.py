@@ -52,7 +52,8 @@ class Trials:
         self.views, self.error, self.seconds = views, error, seconds
         self.begun = time.perf_counter()
         fold = np.arange(len(next(iter(views.values())).y)) % 5 == 0  # rows are in random order
-        self.train, self.held = np.flatnonzero(~fold), np.flatnonzero(fold)[:JUDGES]
+        self.train, self.rest = np.flatnonzero(~fold), np.flatnonzero(fold)
+        self.held = self.rest[:JUDGES]
         self.errors: list[tuple[float, Candidate]] = []
 
     @property
@@ -74,12 +75,20 @@ class Trials:
 
     def finish(self, rows: int | None = None) -> Found:
         """The best candidate on the first rows of all, or on all, judged by the test rows."""
-        best = min(self.errors, key=lambda pair: pair[0])[1]
-        split = self.views[best.view]
-        rows = len(split.y) if rows is None else min(rows, len(split.y))
+        best, most = self.best, len(self.train) + len(self.rest)
+        rows = most if rows is None else min(rows, most)
         self.fit(best, np.arange(rows))
-        found = self.error(split.y_test, best.model.predict(split.X_test))
-        return Found(found, self.seconds - self.left, len(self.errors), rows, str(best))
+        return self.found(best, rows)
+
+    @property
+    def best(self) -> Candidate:
+        return min(self.errors, key=lambda pair: pair[0])[1]
+
+    def found(self, best: Candidate, rows: int) -> Found:
+        """What a candidate that was fitted on so many rows does on the test rows."""
+        seconds, split = self.seconds - self.left, self.views[best.view]
+        error = self.error(split.y_test, best.model.predict(split.X_test))
+        return Found(error, seconds, len(self.errors), rows, str(best))
 
 
 def search(models: Iterator[Any], views: Views, error: Error, seconds: float) -> Found:
