@@ -1,8 +1,8 @@
 """Our best model in a number of seconds.
 
 `tune` chooses settings of each basis on some rows. The best of them are fitted on all, and the features of the best so
-far are doubled for as long as the time allows. The rows that judged are then added to the sums of the best, which is far
-less than a second fit.
+far are doubled for as long as the time allows. The rows that judged are then added to the sums of the best, which is
+far less than a second fit.
 """
 
 from __future__ import annotations
