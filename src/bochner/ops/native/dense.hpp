@@ -5,30 +5,6 @@
 
 constexpr size_t DENSE_CHUNK = 128;  // coordinates of a panel that stay in the L1 cache
 
-// c (MR x NR) += sum over steps of a (MR numbers, a_row apart) times b (NR numbers).
-INLINE void multiply_dense(const float* a, size_t a_row, const float* b, size_t steps, float* c, size_t ldc) {
-  Vector<float> sums[MR][3] = {};
-  const Vector<float> zero = {};
-  for (size_t s = 0; s < steps; s++, a++, b += NR) {
-    Vector<float> across[3];
-#pragma GCC unroll 3
-    for (size_t v = 0; v < 3; v++) across[v] = load(b + v * LANES);
-#pragma GCC unroll 8
-    for (size_t r = 0; r < MR; r++) {
-      const Vector<float> down = zero + a[r * a_row];
-#pragma GCC unroll 3
-      for (size_t v = 0; v < 3; v++) sums[r][v] = multiply_add(sums[r][v], down, across[v]);
-    }
-  }
-#pragma GCC unroll 8
-  for (size_t r = 0; r < MR; r++)
-#pragma GCC unroll 3
-    for (size_t v = 0; v < 3; v++) {
-      float* p = c + r * ldc + v * LANES;
-      store(p, load(p) + sums[r][v]);
-    }
-}
-
 // For tiles of rows and of whole pools of directions, as project_tiles: epilogue(projections, their stride, first row,
 // rows, first direction, directions).
 template <class Epilogue>
@@ -50,30 +26,11 @@ void dense_tiles(const float* x, size_t rows, size_t d, const float* w, size_t m
       for (size_t s = 0; s < d; s += DENSE_CHUNK)
         for (size_t panel = 0; panel < wide; panel += NR)
           for (size_t r = 0; r < round_up(here, MR); r += MR)
-            multiply_dense(inputs.data() + r * d + s, d, panels.data() + (first + panel) * d + s * NR,
-                           std::min(DENSE_CHUNK, d - s), projections.data() + r * width + panel, width);
+            multiply<float>(inputs.data() + r * d + s, d, 1, panels.data() + (first + panel) * d + s * NR,
+                            std::min(DENSE_CHUNK, d - s), projections.data() + r * width + panel, width);
       epilogue(projections.data(), width, row, here, first, std::min(wide, m - first));
     }
   }
-}
-
-// How many products of two numbers `steps` rounds of multiply-adds in registers do: the limit that memory does not touch.
-double peak_dense(size_t steps, float* sink) {
-  Vector<float> sums[12] = {};
-#pragma GCC unroll 12
-  for (size_t k = 0; k < 12; k++) KEEP(sums[k]);  // or the compiler would see that all are the same
-  Vector<float> a = Vector<float>{} + 0.5f, b = a;
-  for (size_t s = 0; s < steps; s++) {
-#pragma GCC unroll 12
-    for (size_t k = 0; k < 12; k++) sums[k] = multiply_add(sums[k], a, b);
-    KEEP(a);
-    KEEP(b);  // or the loop would be folded
-  }
-  Vector<float> total = {};
-#pragma GCC unroll 12
-  for (size_t k = 0; k < 12; k++) total += sums[k];
-  *sink = total[0];
-  return double(steps) * 12 * LANES;
 }
 
 void dense_waves(const float* x, size_t rows, size_t d, const float* w, size_t pairs, const float* phases, size_t alone,

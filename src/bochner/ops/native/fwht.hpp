@@ -2,7 +2,8 @@
 // Levels run from stride 1 upwards, so each output is the same tree of additions however the levels are grouped, and
 // floats come out with the same bits as the textbook loop.
 
-constexpr int LEAF = 12;  // 4096 numbers stay in the first-level cache
+template <class T>
+constexpr int LEAF = sizeof(T) == 8 ? 11 : 12;  // 16 KB stay in the L1 cache
 
 template <class T>
 void radix2(T* x, size_t size, size_t stride) {
@@ -56,9 +57,22 @@ INLINE Vector<T> within(Vector<T> v) {
   return butterfly_within<T, 8>(v);
 }
 
+// a - b by a multiply-add, exact too: with registers of 32 bytes, additions alone leave other pipes of the processor idle.
+template <class T>
+INLINE Vector<T> difference(Vector<T> a, Vector<T> b, Vector<T> minus_one) {
+  if constexpr (BYTES == 32 && std::is_floating_point_v<T>) return multiply_add(a, b, minus_one);
+  return a - b;
+}
+template <class T>
+INLINE Vector<T> minus_ones() {
+  Vector<T> v = Vector<T>{} - T(1);
+  KEEP(v);  // or the compiler would make a subtraction of it
+  return v;
+}
+
 // LEVELS levels at once on 2^LEVELS vectors that are h numbers apart; FIRST does the levels within vectors before.
 template <class T, int LEVELS, bool FIRST = false>
-INLINE void butterflies_at(T* p, size_t h) {
+INLINE void butterflies_at(T* p, size_t h, Vector<T> minus_one) {
   constexpr int COUNT = 1 << LEVELS;
   Vector<T> a[COUNT];
 #pragma GCC unroll 16
@@ -70,7 +84,7 @@ INLINE void butterflies_at(T* p, size_t h) {
       if (!(k & stride)) {
         const Vector<T> low = a[k], high = a[k + stride];
         a[k] = low + high;
-        a[k + stride] = low - high;
+        a[k + stride] = difference<T>(low, high, minus_one);
       }
 #pragma GCC unroll 16
   for (int k = 0; k < COUNT; k++) store(p + k * h, a[k]);
@@ -78,8 +92,9 @@ INLINE void butterflies_at(T* p, size_t h) {
 
 template <class T, int LEVELS>
 void pass(T* x, size_t size, size_t stride) {
+  const Vector<T> minus_one = minus_ones<T>();
   for (size_t i = 0; i < size; i += stride << LEVELS)
-    for (size_t j = 0; j < stride; j += Lane<T>::count) butterflies_at<T, LEVELS>(x + i + j, stride);
+    for (size_t j = 0; j < stride; j += Lane<T>::count) butterflies_at<T, LEVELS>(x + i + j, stride, minus_one);
 }
 
 // The levels from `stride` up to `size`, three at a time while three are left.
@@ -97,17 +112,18 @@ template <class T>
 void fwht_vector(T* x, int log2_size) {
   const size_t size = size_t(1) << log2_size;
   constexpr size_t lanes = Lane<T>::count;
+  const Vector<T> minus_one = minus_ones<T>();
   if (size == 2 * lanes) {
-    butterflies_at<T, 1, true>(x, lanes);
+    butterflies_at<T, 1, true>(x, lanes, minus_one);
   } else if (size == 4 * lanes) {
-    butterflies_at<T, 2, true>(x, lanes);
-  } else if (log2_size <= LEAF) {
-    for (size_t i = 0; i < size; i += 8 * lanes) butterflies_at<T, 3, true>(x + i, lanes);
+    butterflies_at<T, 2, true>(x, lanes, minus_one);
+  } else if (log2_size <= LEAF<T>) {
+    for (size_t i = 0; i < size; i += 8 * lanes) butterflies_at<T, 3, true>(x + i, lanes, minus_one);
     levels(x, size, 8 * lanes);
   } else {
     // As few passes over what no longer fits in the cache as eight streams at a time allow, all of them alike; more
     // streams would fall on the same few places of the caches, since their distances are powers of two.
-    const int above = log2_size - LEAF, passes = (above + 2) / 3, here = (above + passes - 1) / passes;
+    const int above = log2_size - LEAF<T>, passes = (above + 2) / 3, here = (above + passes - 1) / passes;
     const size_t part = size >> here;
     for (size_t i = 0; i < size; i += part) fwht_vector(x + i, log2_size - here);
     if (here == 3)

@@ -1,6 +1,6 @@
-// Products of 8-bit integers in vector registers: blocks of MR x NR sums, which stay there over all steps.
+// Products in vector registers: blocks of MR x NR sums, which stay there over all steps.
 //
-// One step multiplies a 32-bit word of neighbouring numbers: four of 8 bits by VNNI, two of 16 bits by the older
+// Of floats, one step multiplies one number. Of 8-bit integers, one step multiplies a 32-bit word of neighbouring numbers: four of 8 bits by VNNI, two of 16 bits by the older
 // multiply-add, one of 32 bits where there is neither. tile_products.hpp has the same names for tile registers.
 
 using Words = Vector<int32_t>;
@@ -49,18 +49,20 @@ INLINE Words multiply_add(Words sum, Words first, Words second) {
 }
 
 // c (MR x NR) += sum over steps of a (MR words) times b (NR words). FLIPPED says that b must be made unsigned.
-template <bool FLIPPED>
-INLINE void multiply(const int32_t* a, size_t a_row, size_t a_step, const int32_t* b, size_t steps, int32_t* c,
-                     size_t ldc) {
-  Words sums[MR][3] = {};
-  const Words zero = {};
+template <class T, bool FLIPPED = false>
+INLINE void multiply(const T* a, size_t a_row, size_t a_step, const T* b, size_t steps, T* c, size_t ldc) {
+  Vector<T> sums[MR][3] = {};
+  const Vector<T> zero = {};
   for (size_t s = 0; s < steps; s++, a += a_step, b += NR) {
-    Words across[3];
+    Vector<T> across[3];
 #pragma GCC unroll 3
-    for (size_t v = 0; v < 3; v++) across[v] = FLIPPED ? load(b + v * LANES) ^ FLIP : load(b + v * LANES);
+    for (size_t v = 0; v < 3; v++) {
+      across[v] = load(b + v * LANES);
+      if constexpr (FLIPPED) across[v] ^= FLIP;
+    }
 #pragma GCC unroll 8
     for (size_t r = 0; r < MR; r++) {
-      const Words down = zero + a[r * a_row];
+      const Vector<T> down = a[r * a_row] - zero;  // 0 + a would be an addition: it changes the sign of a float -0
 #pragma GCC unroll 3
       for (size_t v = 0; v < 3; v++)
         sums[r][v] = FLIPPED ? multiply_add(sums[r][v], across[v], down) : multiply_add(sums[r][v], down, across[v]);
@@ -70,34 +72,36 @@ INLINE void multiply(const int32_t* a, size_t a_row, size_t a_step, const int32_
   for (size_t r = 0; r < MR; r++)
 #pragma GCC unroll 3
     for (size_t v = 0; v < 3; v++) {
-      int32_t* p = c + r * ldc + v * LANES;
+      T* p = c + r * ldc + v * LANES;
       store(p, load(p) + sums[r][v]);
     }
 }
 
 template <class X>
 INLINE void project_tile(const int32_t* a, size_t a_row, const int32_t* b, size_t steps, int32_t* c, size_t ldc) {
-  multiply<false>(a, a_row, 1, b, steps, c, ldc);
+  multiply(a, a_row, 1, b, steps, c, ldc);
 }
 INLINE void gram_tile(const int32_t* a, const int32_t* b, size_t steps, int32_t* c, size_t ldc) {
-  multiply<true>(a, 1, NR, b, steps, c, ldc);
+  multiply<int32_t, true>(a, 1, NR, b, steps, c, ldc);
 }
 
 // How many products of two numbers `steps` rounds of multiply-adds in registers do: the limit that memory does not touch.
-double peak_products(size_t steps, int32_t* sink) {
-  Words sums[12] = {};
+template <class T, size_t DEEP>
+double peak(size_t steps, T* sink) {
+  Vector<T> sums[12] = {};
 #pragma GCC unroll 12
   for (size_t k = 0; k < 12; k++) KEEP(sums[k]);  // or the compiler would see that all are the same
-  Words a = Words{} + 3, b = Words{} + 5;
+  Vector<T> a = Vector<T>{} + T(3), b = Vector<T>{} + T(5);
   for (size_t s = 0; s < steps; s++) {
 #pragma GCC unroll 12
     for (size_t k = 0; k < 12; k++) sums[k] = multiply_add(sums[k], a, b);
     KEEP(a);
     KEEP(b);  // or the loop would be folded
   }
-  Words total = {};
+  Vector<T> total = {};
 #pragma GCC unroll 12
   for (size_t k = 0; k < 12; k++) total += sums[k];
   *sink = total[0];
-  return double(steps) * 12 * LANES * DEPTH;
+  return double(steps) * 12 * LANES * DEEP;
 }
+double peak_products(size_t steps, int32_t* sink) { return peak<int32_t, DEPTH>(steps, sink); }
