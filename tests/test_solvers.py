@@ -135,9 +135,11 @@ def test_one_feature():
     assert path.degrees(1.0) == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize("largest", [30, 100])
 @pytest.mark.parametrize("ratio", [10.0, 1e6])
-def test_several_penalties_share_factors(ratio):
-    """Near ones by conjugate gradients, far ones by factors of their own, impossible ones not at all."""
+def test_several_penalties(ratio, largest, monkeypatch):
+    """By float32 factors, whole or by blocks, where these serve; else by float64 ones; impossible ones not at all."""
+    monkeypatch.setattr("bochner.solvers.cholesky.LARGEST", largest)
     Z = np.random.default_rng(0).standard_normal((80, 60)) * np.logspace(0, -4, 60)
     gram, cross = Z.T @ Z, Z.T @ np.random.default_rng(1).standard_normal((80, 3))
     alphas = ratio ** np.arange(-3.0, 2.0)
@@ -145,6 +147,8 @@ def test_several_penalties_share_factors(ratio):
         np.testing.assert_allclose(found, solve_gram(gram, cross, alpha).coefficients, rtol=1e-3, atol=1e-4)
     assert solve_several(gram - np.eye(60), cross, [0.1, 0.2, 0.3, 1e3])[:3] == [None] * 3
     assert solve_several(gram, cross, []) == []
+    huge = solve_several(1e50 * gram, 1e50 * cross, [1e49])[0]
+    np.testing.assert_allclose(huge, solve_gram(gram, cross, 0.1).coefficients, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize(("n", "size"), [(1, 4), (5, 2), (64, 16), (100, 30), (50, 2048)])

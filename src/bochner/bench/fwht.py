@@ -30,7 +30,8 @@ def bench_fwht(quick: bool = False) -> list[Entry]:
 
 def time_shape(rows: int, size: int, dtype: Any, *, least: float, definition: bool = False) -> list[Entry]:
     """Each contestant on `rows` vectors of `size` numbers, for at least `least` seconds; with numpy if `definition`."""
-    work, entries = f"fwht {np.dtype(dtype).name} {rows:,} x {size:,}", []
+    work = f"fwht {np.dtype(dtype).name} {rows:,} x {size:,}"
+    entries: list[Entry] = []
     x = np.random.default_rng(0).standard_normal((rows, size)).astype(dtype)
     buffer = x.copy()  # one for all: pages and caches favour some places of memory
     for who, kind, transform in contestants(size, dtype):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +51,7 @@ class Factor:
 
     def solve(self, columns: np.ndarray) -> np.ndarray:
         """A^-1 times these columns, or one column."""
+        columns = columns.astype(self.upper.dtype, copy=False)  # or a float32 factor would be copied to float64
         if len(self.upper) > LARGEST:
             return solve_by_blocks(self.upper, columns)
         return cho_solve((self.upper, False), columns, check_finite=False)
@@ -67,19 +69,43 @@ def factor_gram(gram: np.ndarray, alpha: float) -> Factor | None:
     """The Cholesky factor of G + alpha I, or None if it is not positive definite in floating point."""
     shifted = gram.copy()
     shifted.flat[:: len(gram) + 1] += alpha
-    try:
-        if len(gram) > LARGEST:
-            upper = factor_by_blocks(shifted.T)
-        else:
-            # The transpose is the same matrix in LAPACK's order of numbers, so that nothing is copied.
-            upper = cho_factor(shifted.T, overwrite_a=True, check_finite=False)[0]
-    except LinAlgError:
+    upper = factored(shifted)
+    if upper is None:
         return None
     pivots = np.diagonal(upper)
     # A pivot at rounding level means that the factor is noise: the matrix is singular to working precision.
     if len(pivots) and pivots.min() ** 2 <= 4 * len(gram) * np.finfo(float).eps * pivots.max() ** 2:
         return None
     return Factor(upper)
+
+
+def preconditioner(gram: np.ndarray, alpha: float) -> Callable[[np.ndarray], np.ndarray] | None:
+    """About (G + alpha I)^-1 times columns, by a float32 factor; None if there is none.
+
+    It may be noise: only the residual that it leads to can tell.
+    """
+    size = float(np.trace(gram)) / max(len(gram), 1)
+    if not 0.0 < size < np.inf:
+        return None
+    shifted = np.empty(gram.shape, dtype=np.float32)
+    np.multiply(gram, 1.0 / size, out=shifted, casting="same_kind")  # so that no number is too large
+    shifted.flat[:: len(gram) + 1] += np.float32(alpha / size)
+    upper = factored(shifted)
+    if upper is None:
+        return None
+    factor = Factor(upper)
+    return lambda columns: factor.solve(columns / size).astype(np.float64)
+
+
+def factored(a: np.ndarray) -> np.ndarray | None:
+    """The upper factor in place of a symmetric matrix, or None if it is not positive definite in floating point."""
+    try:
+        if len(a) > LARGEST:
+            return factor_by_blocks(a.T)
+        # The transpose is the same matrix in LAPACK's order of numbers, so that nothing is copied.
+        return cho_factor(a.T, overwrite_a=True, check_finite=False)[0]
+    except LinAlgError:
+        return None
 
 
 def factor_by_blocks(a: np.ndarray, size: int = BLOCK) -> np.ndarray:
@@ -96,7 +122,7 @@ def factor_by_blocks(a: np.ndarray, size: int = BLOCK) -> np.ndarray:
 
 def solve_by_blocks(upper: np.ndarray, columns: np.ndarray, size: int = BLOCK) -> np.ndarray:
     """R'R x = c, forwards through the rows of R' and backwards through those of R."""
-    x = np.array(columns, dtype=np.float64)
+    x = np.array(columns, dtype=upper.dtype)
     starts = range(0, len(x), size)
     for start in starts:
         here, done = slice(start, start + size), slice(0, start)
