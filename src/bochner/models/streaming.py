@@ -213,6 +213,7 @@ class Streaming(ABC):
                     scale *= float(np.sqrt(widest / m))
             with self._settings():
                 self._solved = fit_moments(moments, scale, self._alpha(), self.fit_intercept, "from sums at hand")
+                self._solved.posterior.forget()
             self._stale = False
         return self._solved
 

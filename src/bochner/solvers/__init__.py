@@ -2,7 +2,7 @@
 
 from .base import Solution
 from .box import at_bounds, solve_box
-from .cholesky import Factor, factor_gram, solve_gram, solve_or_none
+from .cholesky import Factor, factor_gram, solve_factored, solve_gram, solve_or_none
 from .conjugate_gradient import sampled_preconditioner, solve_products
 from .dual import DualProblem, dual_problem, solve_dual
 from .invariants import root_of, solve_invariant, v_matrix
@@ -15,6 +15,6 @@ __all__ = [
     "SGD", "Adam", "DoublyStochastic", "DualPath", "DualProblem", "Factor", "Minimum", "RidgePath", "Solution",
     "Stochastic",
     "at_bounds", "dual_problem", "factor_gram", "length", "minimise", "root_of", "sampled_preconditioner",
-    "solve_box", "solve_dual", "solve_gram", "solve_invariant", "solve_or_none", "solve_products",
+    "solve_box", "solve_dual", "solve_factored", "solve_gram", "solve_invariant", "solve_or_none", "solve_products",
     "solve_several", "v_matrix",
 ]  # fmt: skip

@@ -17,7 +17,11 @@ LARGEST, BLOCK = 12_000, 2_048  # rows that LAPACK is given at once: with thread
 
 def solve_gram(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:
     """The ridge coefficients from a symmetric positive semi-definite Gram matrix (m, m) and Z'Y (m, k)."""
-    factor = factor_gram(gram, alpha)
+    return solve_factored(gram, cross, alpha, factor_gram(gram, alpha))
+
+
+def solve_factored(gram: np.ndarray, cross: np.ndarray, alpha: float, factor: Factor | None) -> Solution:
+    """The same with the factor of G + alpha I, or None if it has none."""
     if factor is None:
         return _recover(gram, cross, alpha)
     coefficients = factor.solve(cross)

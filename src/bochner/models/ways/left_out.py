@@ -39,9 +39,8 @@ def from_moments(problem: Problem, fit: Fit) -> Judged:
     assert isinstance(posterior, PrimalPosterior)
     if not posterior.is_proper:
         return Judged(scores, block.y, block.weight, SAME)
-    centered = posterior.moments.centered(problem.scale, problem.intercept)
+    centered = posterior.centered
     leverage = posterior.spread(problem.basis, block.X) * centered.observations / centered.weight
-    posterior.forget()
     return without_itself(scores, leverage, block)
 
 

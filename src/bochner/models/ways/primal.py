@@ -12,7 +12,7 @@ from ...bases import Basis
 from ...blocks import Block
 from ...config import memory_budget
 from ...moments import Centered, FoldedMoments, Moments
-from ...solvers import RidgePath, Solution, factor_gram, solve_gram, solve_or_none, solve_several
+from ...solvers import RidgePath, Solution, factor_gram, solve_factored, solve_or_none, solve_several
 from .penalty import candidates, edge_note, minimise, smallest, too_few
 from .problem import Fit, Problem, fold_of, wrong
 
@@ -70,13 +70,14 @@ def noise_variance(energy: np.ndarray, weight: float, count: float, intercept: b
 def finish(moments: Moments, scale: float, alpha: float, note: str, intercept: bool, reason: str) -> Fit:
     """Solve at the chosen penalty; the noise is that of the Bayesian linear model."""
     centered = moments.centered(scale, intercept)
-    found = solve_gram(centered.gram, centered.cross, alpha)
+    factor = factor_gram(centered.gram, alpha)
+    found = solve_factored(centered.gram, centered.cross, alpha, factor)
     solution = Solution(found.coefficients, found.method, alpha, found.status, found.residual, found.iterations, reason)
     b = found.coefficients
     penalty = alpha * np.sum(b**2, axis=0)
     error = np.maximum(centered.square - np.sum(b * centered.cross, axis=0) - penalty, 0.0)
     noise = noise_variance(error + penalty, centered.weight, centered.observations, intercept)
-    posterior = PrimalPosterior(moments, scale, alpha, intercept)
+    posterior = PrimalPosterior(moments, scale, alpha, intercept, None if factor is None else (centered, factor))
     return Fit(solution, centered.mean_y - centered.mean_z @ b, note, noise, posterior)
 
 
@@ -194,7 +195,7 @@ def by_leave_one_out(problem: Problem, centered: Centered) -> tuple[float, str]:
 
 @dataclass
 class PrimalPosterior:
-    """The Gaussian posterior of the coefficients, covariance noise (G + alpha I)^-1; made when first asked for."""
+    """The Gaussian posterior of the coefficients, covariance noise (G + alpha I)^-1; forgotten, it is made again."""
 
     moments: Moments = field(repr=False)
     scale: float
@@ -226,6 +227,10 @@ class PrimalPosterior:
     def forget(self) -> None:
         """Let go of the factor, which is as large as the sums."""
         self._made = None
+
+    @property
+    def centered(self) -> Centered:
+        return self._factored()[0]
 
     @property
     def width(self) -> int:

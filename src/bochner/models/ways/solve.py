@@ -66,6 +66,8 @@ def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, Moments 
 def solve_exactly(problem: Problem, way: Way) -> tuple[Fit, Moments | None, Judged | None]:
     if way.solver == "cholesky":
         fit, moments = fit_primal(problem, way.reason)
-        return fit, moments, left_out.from_moments(problem, fit) if way.calibrates else None
+        judged = left_out.from_moments(problem, fit) if way.calibrates else None
+        fit.posterior.forget()
+        return fit, moments, judged
     fit, judged = (fit_dual if way.solver == "dual" else fit_matrix_free)(problem, way.reason, way.calibrates)
     return fit, None, judged
