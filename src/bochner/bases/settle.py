@@ -84,6 +84,8 @@ def row_norms(X: Any) -> np.ndarray:
     squares = X.multiply(X).sum(axis=1) if scipy.sparse.issparse(X) else None
     if squares is not None:
         return np.sqrt(np.asarray(squares, dtype=np.float64)).ravel()
+    if X.dtype == np.float32:  # whose squares float64 holds
+        return np.sqrt(np.einsum("nd,nd->n", X, X, dtype=np.float64))
     wide = X.astype(np.float64)
     largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
     largest = np.where(largest > 0, largest, 1.0)
