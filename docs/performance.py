@@ -22,7 +22,8 @@ from one run on one machine, after the results were checked against the definiti
 ROOFLINE = """## Roofline
 
 What each of our entries costs, the least time that this takes at the limits of the machine, and the time that it took.
-Bytes are those of inputs and outputs alone, in memory; vectors that stay in a cache have none.
+Bytes are those of inputs and outputs alone, in memory; vectors that stay in a cache have none. Where a bench was run by
+itself, as its section says, the limits are of another run.
 
 """
 COSTS = """## How cost grows
@@ -50,7 +51,7 @@ def table(entries):
     last = None
     for e in entries:
         ours = max((o["amount"] for o in entries if o["work"] == e["work"] and o["kind"] == "ours"), default=0)
-        ratio = "" if e["kind"] == "ours" else f"{ours / e['amount']:.2f}"
+        ratio = "" if e["kind"] == "ours" or not ours else f"{ours / e['amount']:.2f}"
         who = f"**{e['who']}**" if e["kind"] == "ours" else f"*limit: {e['who']}*" if e["kind"] == "limit" else e["who"]
         work = "" if e["work"] == last else e["work"]
         lines.append(

@@ -63,6 +63,19 @@ def bench_features(quick: bool = False) -> list[Entry]:
         moved = checked(name, basis, data)
         add("maxout of 4", name, "ours", partial(basis.features, data), costs={**costs, BYTES: moved})
     add("maxout of 4", "X W alone", "limit", lambda: X @ pools, "the bare product of our float32 map")
+    add_comparisons(add, X, m)
+    gated = GatedLinear(m, random_state=0, precision="int8")
+    moved = checked("gated linear int8", gated, pixels)
+    directions = rng.integers(-127, 128, (m + m // 4, d)).astype(np.int8)
+    products = 2.5 * dense  # four gates and a value for four columns
+    add("gated linear int8", "bochner", "ours", partial(gated.features, pixels), costs={CODES: products, BYTES: moved})
+    add("gated linear int8", "X W alone", "limit", partial(ops.project, pixels, directions), "integer projections")
+    add_pools(add, rng, m)
+    return entries
+
+
+def add_comparisons(add: Callable[..., None], X: np.ndarray, m: int) -> None:
+    """Features that compare and do not multiply: writing them should be what takes the time."""
     cheap: list[tuple[str, Any, np.ndarray]] = [
         ("stumps", RandomStumps(m, random_state=0, precision="int8"), X),
         ("stumps float32", RandomStumps(m, random_state=0), X),
@@ -73,14 +86,6 @@ def bench_features(quick: bool = False) -> list[Entry]:
         add(work, "bochner", "ours", partial(basis.features, data), costs={BYTES: moved})
         if work != "bins":
             add(work, "writing the output", "limit", partial(np.ones, (LOT, m), dtype=basis.features(data[:1]).dtype))
-    gated = GatedLinear(m, random_state=0, precision="int8")
-    moved = checked("gated linear int8", gated, pixels)
-    directions = rng.integers(-127, 128, (m + m // 4, d)).astype(np.int8)
-    products = 2.5 * dense  # four gates and a value for four columns
-    add("gated linear int8", "bochner", "ours", partial(gated.features, pixels), costs={CODES: products, BYTES: moved})
-    add("gated linear int8", "X W alone", "limit", partial(ops.project, pixels, directions), "integer projections")
-    add_pools(add, rng, m)
-    return entries
 
 
 def add_pools(add: Callable[..., None], rng: np.random.Generator, m: int) -> None:

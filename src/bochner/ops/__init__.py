@@ -58,7 +58,7 @@ def has_fast(name: str) -> bool:
 
 def projects_dense(dtype: Any) -> bool:
     """Whether float projections of that dtype are used up while they are in cache, and never kept."""
-    return dtype == "float32" and has_fast("dense_waves") and native.instruction_set() != native.PLAIN
+    return has_fast("dense_waves") and native.projects(dtype)
 
 
 def describe() -> dict[str, Any]:

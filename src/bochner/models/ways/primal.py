@@ -19,7 +19,7 @@ from .problem import Fit, Problem, fold_of, wrong
 FOLDS = 5
 FEW = "too few rows to judge by: the largest candidate"
 LEAST = 1e-12  # what a leverage leaves, at least
-MANY_FEATURES = 2048  # above, one fold is held out instead of five: five times fewer factorisations
+MANY_FEATURES = 2048  # above, one fold is held out instead of five, and penalties are tried with float32 factors
 
 
 def reduce_moments(problem: Problem, title: str = "moments") -> Moments:

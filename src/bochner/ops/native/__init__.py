@@ -188,10 +188,15 @@ def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, heigh
 # ---- projections of float32 ----
 
 
+def projects(dtype: Any) -> bool:
+    """Whether floats of that dtype are projected here: without wide registers, BLAS knows better ones."""
+    return dtype == np.float32 and instruction_set() != PLAIN
+
+
 def _can_project(x: Any, directions: np.ndarray) -> bool:
-    """Dense float32, enough rows to pay for packing the directions, and registers that BLAS has no better use for."""
-    is_dense = isinstance(x, np.ndarray) and x.dtype == directions.dtype == np.float32
-    return is_dense and len(x) >= PACKED_ROWS and instruction_set() != PLAIN
+    """Whether x is dense, and has rows enough to pay for packing the directions."""
+    is_dense = isinstance(x, np.ndarray) and x.dtype == directions.dtype
+    return is_dense and projects(x.dtype) and len(x) >= PACKED_ROWS
 
 
 def dense_waves(
