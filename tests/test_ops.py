@@ -415,6 +415,22 @@ def test_fwht_is_the_hadamard_matrix(x):
     np.testing.assert_allclose(ops.fwht(x), x @ (1.0 - 2.0 * parity), rtol=1e-9, atol=1e-9 * (1 + np.abs(x).sum()))
 
 
+@pytest.mark.parametrize("chosen_set", SETS, indirect=True)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_fwht_in_place_anywhere_in_memory(chosen_set, dtype):
+    """Wherever in a cache line it starts, a transform has the bits of the definition, and nothing else changes."""
+    rng = np.random.default_rng(0)
+    for log2_size in range(19):
+        for past in (0, 1, 4, 15):
+            whole = (1000 * rng.standard_normal((2 << log2_size) + 64)).astype(dtype)
+            start = -(whole.ctypes.data // whole.itemsize) % 16 + past
+            inside = slice(start, start + (2 << log2_size))
+            expected = whole.copy()
+            expected[inside] = reference.fwht(whole[inside].reshape(2, -1)).ravel()
+            native._native.fwht(whole[inside].reshape(2, -1))
+            assert np.array_equal(whole, expected), (log2_size, past)
+
+
 @pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")
 def test_native_writes_every_number_and_refuses_bad_shapes():
     rng = np.random.default_rng(0)

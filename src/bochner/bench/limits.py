@@ -21,12 +21,12 @@ def bench_limits(quick: bool = False) -> list[Entry]:
     rates = {BYTES: (copied_bytes(1 << (24 if quick else 28)), "a copy reads and writes")}
     if native.FUNCTIONS:
         steps, workers = STEPS // (10 if quick else 1), threads.count()
-        dense, codes = native._native.peak_dense, native._native.peak_products
+        dense, sums, codes = native._native.peak_dense, native._native.peak_sums, native._native.peak_products
         rates |= {
             FLOATS: (2 * products(dense, workers, steps), "a multiply-add is two"),
             CODES: (2 * products(codes, workers, steps), "a multiply-add is two"),
-            SUMS: (products(dense, workers, steps), "a multiply-add in the place of each"),
-            ONE_THREAD: (products(dense, 1, steps), "a multiply-add in the place of each"),
+            SUMS: (products(sums, workers, steps), "every other one by a multiply-add"),
+            ONE_THREAD: (products(sums, 1, steps), "every other one by a multiply-add"),
         }
     return [
         Entry("this machine", of, "limit", 1e9 / rate, rate / 1e9, "G/s", note) for of, (rate, note) in rates.items()
@@ -44,7 +44,7 @@ def copied_bytes(size: int) -> float:
 
 
 def products(peak: Callable[[int], float], workers: int, steps: int = STEPS) -> float:
-    """Products of two numbers in registers alone that so many threads make in a second."""
+    """Products of two numbers, or sums, in registers alone that so many threads make in a second."""
     done: list[float] = []
     seconds = best_time(lambda: threads.run([lambda: done.append(peak(steps))] * workers), runs=3)
     return workers * done[-1] / seconds

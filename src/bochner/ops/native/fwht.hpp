@@ -57,10 +57,10 @@ INLINE Vector<T> within(Vector<T> v) {
   return butterfly_within<T, 8>(v);
 }
 
-// a - b by a multiply-add, exact too: with registers of 32 bytes, additions alone leave other pipes of the processor idle.
+// a - b by a multiply-add, exact too: additions alone leave other pipes of a processor idle.
 template <class T>
 INLINE Vector<T> difference(Vector<T> a, Vector<T> b, Vector<T> minus_one) {
-  if constexpr (BYTES == 32 && std::is_floating_point_v<T>) return multiply_add(a, b, minus_one);
+  if constexpr (BYTES > 16 && std::is_floating_point_v<T>) return multiply_add(a, b, minus_one);
   return a - b;
 }
 template <class T>
@@ -70,13 +70,14 @@ INLINE Vector<T> minus_ones() {
   return v;
 }
 
-// LEVELS levels at once on 2^LEVELS vectors that are h numbers apart; FIRST does the levels within vectors before.
+// LEVELS levels at once on 2^LEVELS vectors that are h numbers apart. FIRST does the levels within vectors before: they
+// are multiply-adds already, and the differences after them are not.
 template <class T, int LEVELS, bool FIRST = false>
-INLINE void butterflies_at(T* p, size_t h, Vector<T> minus_one) {
+INLINE void butterflies(const T* from, T* to, size_t h, Vector<T> minus_one) {
   constexpr int COUNT = 1 << LEVELS;
   Vector<T> a[COUNT];
 #pragma GCC unroll 16
-  for (int k = 0; k < COUNT; k++) a[k] = FIRST ? within<T>(load(p + k * h)) : load(p + k * h);
+  for (int k = 0; k < COUNT; k++) a[k] = FIRST ? within<T>(load(from + k * h)) : load(from + k * h);
 #pragma GCC unroll 4
   for (int stride = 1; stride < COUNT; stride *= 2)
 #pragma GCC unroll 16
@@ -84,55 +85,87 @@ INLINE void butterflies_at(T* p, size_t h, Vector<T> minus_one) {
       if (!(k & stride)) {
         const Vector<T> low = a[k], high = a[k + stride];
         a[k] = low + high;
-        a[k + stride] = difference<T>(low, high, minus_one);
+        a[k + stride] = FIRST && BYTES == 64 ? low - high : difference<T>(low, high, minus_one);
       }
 #pragma GCC unroll 16
-  for (int k = 0; k < COUNT; k++) store(p + k * h, a[k]);
+  for (int k = 0; k < COUNT; k++) store(to + k * h, a[k]);
 }
 
-template <class T, int LEVELS>
-void pass(T* x, size_t size, size_t stride) {
-  const Vector<T> minus_one = minus_ones<T>();
-  for (size_t i = 0; i < size; i += stride << LEVELS)
-    for (size_t j = 0; j < stride; j += Lane<T>::count) butterflies_at<T, LEVELS>(x + i + j, stride, minus_one);
-}
-
-// The levels from `stride` up to `size`, three at a time while three are left.
+// Numbers by which x is past a place where whole registers of numbers lie within cache lines.
 template <class T>
-void levels(T* x, size_t size, size_t stride) {
-  for (; stride * 8 <= size; stride *= 8) pass<T, 3>(x, size, stride);
-  if (stride * 4 <= size)
-    pass<T, 2>(x, size, stride);
-  else if (stride * 2 <= size)
-    pass<T, 1>(x, size, stride);
+INLINE size_t past(const T* x) {
+  return reinterpret_cast<uintptr_t>(x) / sizeof(T) % Lane<T>::count;
 }
 
-// A vector of more numbers than a register has.
+// The fewest passes of at most so many levels, all about alike: how many levels the next one does.
+constexpr int at_once(int levels, int most) {
+  const int passes = (levels + most - 1) / most;
+  return (levels + passes - 1) / passes;
+}
+constexpr int MOST = BYTES == 64 ? 4 : 3;  // levels that the registers can hold
+template <class T>
+constexpr int WITHIN = __builtin_ctzll(Lane<T>::count);
+
+// LEVELS levels after DONE levels, in a cache. Between the passes the numbers are at `work`.
+template <class T, int LEVELS, int DONE = WITHIN<T>>
+INLINE void leaf_levels(const T* from, T* work, T* to) {
+  constexpr int here = at_once(LEVELS, MOST);
+  constexpr size_t stride = size_t(1) << DONE, size = stride << LEVELS;
+  const Vector<T> minus_one = minus_ones<T>();
+  T* const next = here == LEVELS ? to : work;
+  for (size_t i = 0; i < size; i += stride << here)
+    for (size_t j = i; j < i + stride; j += Lane<T>::count)
+      butterflies<T, here, DONE == WITHIN<T>>(from + j, next + j, stride, minus_one);
+  if constexpr (here < LEVELS) leaf_levels<T, LEVELS - here, DONE + here>(work, work, to);
+}
+
+// Vectors of more numbers than a register has that fit in the L1 cache. Those that cross cache lines are kept elsewhere
+// while they are worked on.
+template <class T, int LOG2 = LEAF<T>>
+void leaves(T* x, size_t rows, int log2_size) {
+  constexpr int LEVELS = LOG2 - WITHIN<T>;
+  if (log2_size == LOG2) {
+    alignas(64) T scratch[LEVELS > MOST ? size_t(1) << LOG2 : 1];
+    for (const T* const stop = x + (rows << LOG2); x < stop; x += size_t(1) << LOG2)
+      leaf_levels<T, LEVELS>(x, past(x) ? scratch : x, x);
+  } else if constexpr (LEVELS > 1) {
+    leaves<T, LOG2 - 1>(x, rows, log2_size);
+  }
+}
+
+// The last three levels of a vector that is larger than the cache: whole cache lines at a time. Where the vector does not
+// start with one, its two ends are taken before and put back after. There are no more than eight streams, because their
+// distances are powers of two, so that more of them would fall on the same few places of the caches.
+constexpr int LAST = 3;
+template <class T>
+void last_levels(T* x, size_t stride) {
+  constexpr size_t lanes = Lane<T>::count, COUNT = size_t(1) << LAST, AHEAD = 512 / sizeof(T);
+  const Vector<T> minus_one = minus_ones<T>();
+  T* const ends[] = {x, x + stride - lanes};
+  alignas(64) T kept[2][COUNT * lanes];
+  const size_t crossing = past(x) ? 2 : 0;
+  for (size_t e = 0; e < crossing; e++) {
+    for (size_t k = 0; k < COUNT; k++) store(kept[e] + k * lanes, load(ends[e] + k * stride));
+    butterflies<T, LAST>(kept[e], kept[e], lanes, minus_one);
+  }
+  for (size_t j = (lanes - past(x)) % lanes; j + lanes <= stride; j += lanes) {
+    for (size_t k = 0; k < COUNT; k++) __builtin_prefetch(x + j + k * stride + AHEAD, 1);
+    butterflies<T, LAST>(x + j, x + j, stride, minus_one);
+  }
+  for (size_t e = 0; e < crossing; e++)
+    for (size_t k = 0; k < COUNT; k++) store(ends[e] + k * stride, load(kept[e] + k * lanes));
+}
+
+// A vector of more numbers than a cache of the first level has.
 template <class T>
 void fwht_vector(T* x, int log2_size) {
-  const size_t size = size_t(1) << log2_size;
-  constexpr size_t lanes = Lane<T>::count;
-  const Vector<T> minus_one = minus_ones<T>();
-  if (size == 2 * lanes) {
-    butterflies_at<T, 1, true>(x, lanes, minus_one);
-  } else if (size == 4 * lanes) {
-    butterflies_at<T, 2, true>(x, lanes, minus_one);
-  } else if (log2_size <= LEAF<T>) {
-    for (size_t i = 0; i < size; i += 8 * lanes) butterflies_at<T, 3, true>(x + i, lanes, minus_one);
-    levels(x, size, 8 * lanes);
-  } else {
-    // As few passes over what no longer fits in the cache as eight streams at a time allow, all of them alike; more
-    // streams would fall on the same few places of the caches, since their distances are powers of two.
-    const int above = log2_size - LEAF<T>, passes = (above + 2) / 3, here = (above + passes - 1) / passes;
-    const size_t part = size >> here;
-    for (size_t i = 0; i < size; i += part) fwht_vector(x + i, log2_size - here);
-    if (here == 3)
-      pass<T, 3>(x, size, part);
-    else if (here == 2)
-      pass<T, 2>(x, size, part);
-    else
-      pass<T, 1>(x, size, part);
-  }
+  const int log2_part = log2_size - LAST;
+  const size_t size = size_t(1) << log2_size, part = size_t(1) << log2_part;
+  if (log2_part <= LEAF<T>)
+    leaves(x, size_t(1) << LAST, log2_part);
+  else
+    for (size_t i = 0; i < size; i += part) fwht_vector(x + i, log2_part);
+  last_levels(x, part);
 }
 
 // Vectors no longer than a register, several in each: the levels below their size, and nothing across.
@@ -155,11 +188,12 @@ void fwht_short(T* x, size_t count, size_t size) {
 template <class T>
 void fwht(T* x, size_t rows, int log2_size) {
   const size_t size = size_t(1) << log2_size;
-  if (size <= Lane<T>::count) {
+  if (size <= Lane<T>::count)
     fwht_short(x, rows * size, size);
-    return;
-  }
-  for (size_t row = 0; row < rows; row++) fwht_vector(x + row * size, log2_size);
+  else if (log2_size <= LEAF<T>)
+    leaves(x, rows, log2_size);
+  else
+    for (size_t row = 0; row < rows; row++) fwht_vector(x + row * size, log2_size);
 }
 
 // One vector of any size.

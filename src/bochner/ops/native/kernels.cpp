@@ -47,7 +47,7 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
       float_kernels<float>(),
       float_kernels<double>(),
       {waves, fastfood_waves},
-      {dense_waves, dense_maxout, dense_winners, peak<float, 1>},
+      {dense_waves, dense_maxout, dense_winners, peak<float, 1>, peak<float, 1, true>},
       {fwht<int32_t>, fastfood_integer, maxout<int32_t>, winners<int32_t>},
       product_kernels(),
       {fastfood_waves_integer<int8_t>},

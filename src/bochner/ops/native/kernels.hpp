@@ -40,6 +40,7 @@ struct DenseKernels {
                  float scale, float* out, size_t out_row);
   void (*winners)(const float* x, size_t rows, size_t d, const float* w, size_t units, size_t pool, int32_t* out);
   double (*peak)(size_t steps, float* sink);
+  double (*peak_sums)(size_t steps, float* sink);
 };
 
 struct IntegerKernels {

@@ -428,6 +428,11 @@ NB_MODULE(_native, m) {
     float sink;
     return chosen->kernels().dense.peak(steps, &sink);
   });
+  m.def("peak_sums", [](size_t steps) {
+    nb::gil_scoped_release free;
+    float sink;
+    return chosen->kernels().dense.peak_sums(steps, &sink);
+  });
   m.def("peak_products", [](size_t steps) {
     nb::gil_scoped_release free;
     int32_t sink;

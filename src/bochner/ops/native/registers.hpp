@@ -86,7 +86,8 @@ INLINE void gram_tile(const int32_t* a, const int32_t* b, size_t steps, int32_t*
 }
 
 // How many products of two numbers `steps` rounds of multiply-adds in registers do: the limit that memory does not touch.
-template <class T, size_t DEEP>
+// With SUMS, how many additions, of which every other one is plain: a processor may have other units for those.
+template <class T, size_t DEEP, bool SUMS = false>
 double peak(size_t steps, T* sink) {
   Vector<T> sums[12] = {};
 #pragma GCC unroll 12
@@ -94,7 +95,7 @@ double peak(size_t steps, T* sink) {
   Vector<T> a = Vector<T>{} + T(3), b = Vector<T>{} + T(5);
   for (size_t s = 0; s < steps; s++) {
 #pragma GCC unroll 12
-    for (size_t k = 0; k < 12; k++) sums[k] = multiply_add(sums[k], a, b);
+    for (size_t k = 0; k < 12; k++) sums[k] = SUMS && k % 2 ? sums[k] + a : multiply_add(sums[k], a, b);
     KEEP(a);
     KEEP(b);  // or the loop would be folded
   }
