@@ -130,12 +130,30 @@ def test_folds_are_those_of_a_direct_computation():
 
 
 def test_many_features_hold_out_one_fold(monkeypatch):
-    from bochner.models.ways import primal
+    from bochner.models.ways import folds
 
-    monkeypatch.setattr(primal, "MANY_FEATURES", 10)
+    monkeypatch.setattr(folds, "MANY_FEATURES", 10)
     model = RandomFeatureClassifier(fourier(), solver="cholesky").fit(X, LABELS)
     assert "held-out fifth" in model.explain_fit()
     assert model.score(X, LABELS) > 0.9
+
+
+def test_the_search_for_a_penalty_ends_at_the_best_of_its_neighbours(monkeypatch):
+    from bochner.models.ways import folds
+
+    found = []
+    search = folds.search
+    monkeypatch.setattr(folds, "MANY_FEATURES", 10)
+    monkeypatch.setattr(folds, "search", lambda *given: found.append(search(*given)) or found[-1])
+    RandomFeatureClassifier(fourier(), solver="cholesky").fit(X, LABELS)
+    monkeypatch.setattr(folds, "leading_best", lambda problem, held, others, alphas: len(alphas) - 1)
+    RandomFeatureClassifier(fourier(), solver="cholesky").fit(X, LABELS)
+    for counts in found:
+        best = len(counts) - 1 - np.argmin(counts[::-1])
+        assert np.isfinite(counts[max(best - 1, 0) : best + 2]).all()
+        assert np.isfinite(counts).sum() < len(counts)
+    RandomFeatureClassifier(fourier(), alpha=[1e-9, 1e-3, 1.0, 1e3], solver="cholesky").fit(X, LABELS)
+    assert np.isfinite(found[-1]).all()  # whoever gives candidates has all of them tried
 
 
 def test_exact_kernels_equal_kernel_ridge():

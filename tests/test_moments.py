@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 import bochner
 from bochner import RandomFourier
 from bochner.blocks import MemoryBlocks
-from bochner.moments import FoldedMoments, Moments
+from bochner.moments import FoldedMoments, Moments, Rows
 
 
 def same(a, b):
     return all(np.array_equal(x, y) for x, y in zip(vars(a).values(), vars(b).values(), strict=True))
+
+
+DTYPES = {"int16": np.int16, "float32": np.float32, "float64": np.float64}
 
 
 def integer_rows(n=300, m=7, seed=0, dtype=np.int8, top=127):
@@ -128,11 +131,46 @@ def test_centering_exact_integers_does_not_cancel():
     np.testing.assert_allclose(centered.gram, small.T @ small, rtol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["int8", "int16", "float32", "float64", "sparse", "float targets", "mixed"])
+def test_rows_are_added_where_the_sums_are(kind, weighted):
+    Z, Y = integer_rows(90)
+    Z = scipy.sparse.csr_matrix(Z) if kind == "sparse" else Z.astype(DTYPES.get(kind, np.int8))
+    targets = Y.astype(np.float64) if kind == "float targets" else Y
+    weight = np.linspace(0.5, 2.0, 90) if weighted else None
+    total, sums = None, None
+    for k, some in enumerate((slice(0, 1), slice(1, 50), slice(50, 90))):
+        features = Z[some].astype(np.float64) if kind == "mixed" and k == 1 else Z[some]
+        rows = Rows(features, targets[some], None if weight is None else weight[some])
+        total = Moments.plus_rows(total, rows)
+        in_place = sums is None or total.gram is sums
+        assert in_place or kind == "mixed"
+        sums = total.gram
+    expected = Moments.of(Z.astype(np.float64) if kind == "mixed" else Z, targets, weight)
+    assert total.rows == 90
+    for name in ("weight", "sum_z", "sum_y", "gram", "cross", "square"):
+        np.testing.assert_allclose(getattr(total, name), getattr(expected, name), rtol=1e-12, atol=1e-9)
+        assert np.asarray(getattr(total, name)).dtype == np.asarray(getattr(expected, name)).dtype
+
+
+def test_error_of_a_model_from_sums_alone():
+    rng = np.random.default_rng(0)
+    Z, Y, b = rng.standard_normal((80, 4)) + 1.0, rng.standard_normal((80, 2)), rng.standard_normal((4, 2))
+    for intercept in (True, False):
+        out, rest = (Moments.of(Z[part], Y[part]).centered(1.0, intercept) for part in (slice(0, 20), slice(20, 80)))
+        offset = rest.mean_y - rest.mean_z @ b
+        assert np.isclose(out.error_of(b, rest), np.sum((Y[:20] - Z[:20] @ b - offset) ** 2))
+
+
 def test_folds_add_up():
     Z, Y = integer_rows(90)
     folded = FoldedMoments([None, Moments.of(Z[:30], Y[:30])])
     folded += FoldedMoments([Moments.of(Z[30:60], Y[30:60]), Moments.of(Z[60:], Y[60:])])
     assert same(folded.total(), Moments.of(Z, Y))
+    for intercept in (True, False):
+        whole = Moments.of(Z, Y).centered(0.5, intercept)
+        assert np.isclose(folded.mean_square(0.5, intercept), np.trace(whole.gram) / 90)
+    assert same(folded.merged(), Moments.of(Z, Y))
 
 
 def test_prefix_is_the_moments_of_the_first_columns():

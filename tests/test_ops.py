@@ -358,6 +358,16 @@ def test_a_gram_matrix_of_many_columns_by_stripes(dtype, monkeypatch):
     assert reference.gram(z).dtype == whole.dtype
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [*FLOATS, np.int8, np.int16])
+def test_a_gram_matrix_is_added_to_another(dtype, order):
+    z = gram_argument(np.random.default_rng(0), (300, 37), dtype)
+    once = ops.gram(z)
+    total = np.array(once, order=order)
+    assert ops.gram(z, total) is total
+    assert np.array_equal(total, 2 * once)
+
+
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_over_rows_are_exact_for_integers(name):
     for arguments in EXAMPLES[name](np.random.default_rng(1)):

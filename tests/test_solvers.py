@@ -17,7 +17,7 @@ from bochner.solvers import (
     solve_products,
     solve_several,
 )
-from bochner.solvers.cholesky import factor_by_blocks, solve_by_blocks
+from bochner.solvers.cholesky import Factor, factor_by_blocks, forwards, solve_by_blocks
 
 
 def problem(seed, n, m, k, weighted):
@@ -161,5 +161,8 @@ def test_a_factor_by_blocks(n, size):
     np.testing.assert_allclose(factor.T @ factor, gram, atol=1e-12 * np.abs(gram).max())
     for columns in (Z.T, Z[0]):
         np.testing.assert_allclose(gram @ solve_by_blocks(made, columns, size), columns, atol=1e-9)
+        half = forwards(made, columns.copy(), size)
+        np.testing.assert_allclose(half, Factor(made).half_solve(columns), atol=1e-9)
+        np.testing.assert_allclose(np.sum(half**2, axis=0), np.sum(columns * Factor(made).solve(columns), axis=0))
     with pytest.raises(np.linalg.LinAlgError):
         factor_by_blocks(np.array(gram - 2 * np.trace(gram) * np.eye(n), order="F"), size)

@@ -8,15 +8,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import reduce
-from operator import add
+from operator import add, iadd
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
 from . import ops
+from .ops import threads
 
-SLAB = 256  # rows of a matrix worked on at a time
+SLAB = 32  # rows of a matrix worked on at a time: they stay in a cache
+
+
+class Rows(NamedTuple):
+    """Rows whose moments are yet to be taken: features (n, m) dense or CSR, y (n, k), weights (n,) or None."""
+
+    features: Any
+    y: np.ndarray
+    weight: np.ndarray | None = None
+
+    def only(self, chosen: np.ndarray) -> Rows | None:
+        """Some of them, or None if there are none."""
+        if not chosen.any():
+            return None
+        weight = None if self.weight is None else self.weight[chosen]
+        return Rows(self.features[chosen], self.y[chosen], weight)
 
 
 class Centered(NamedTuple):
@@ -35,6 +51,12 @@ class Centered(NamedTuple):
         """How many observations these are: weights count as repetitions, but never for less than the rows there are."""
         return max(self.weight, float(self.rows))
 
+    def error_of(self, b: np.ndarray, others: Centered) -> float:
+        """The squared error on these rows of the model b that others gave, and whose means it goes through."""
+        offset = self.mean_y - others.mean_y - (self.mean_z - others.mean_z) @ b
+        errors = self.square - 2.0 * np.sum(b * self.cross, axis=0) + np.sum(b * (self.gram @ b), axis=0)
+        return float(np.sum(errors + self.weight * offset**2))
+
 
 @dataclass
 class Moments:
@@ -49,8 +71,10 @@ class Moments:
     square: np.ndarray
 
     @classmethod
-    def of(cls, features: Any, y: np.ndarray, weight: np.ndarray | None = None) -> Moments:
-        """The moments of some rows: features (n, m) dense or CSR, y (n, k), weights (n,) or None."""
+    def of(
+        cls, features: Any, y: np.ndarray, weight: np.ndarray | None = None, *, onto: np.ndarray | None = None
+    ) -> Moments:
+        """The moments of some rows, as Rows has them; their Gram matrix is added to `onto`, if that is given."""
         n = features.shape[0]
         if weight is not None:
             root = np.sqrt(weight)
@@ -62,10 +86,22 @@ class Moments:
             features = features.astype(wide)
             gram, cross = (features.T @ features).toarray(), features.T @ (y if y.dtype.kind == "f" else y.astype(wide))
         else:
-            gram, cross = ops.gram(features), ops.cross(features, y)
+            gram, cross = ops.gram(features, onto), ops.cross(features, y)
         sum_z = np.asarray(features.sum(axis=0, dtype=wide)).ravel()
         y = y.astype(np.int64 if y.dtype.kind == "i" else np.float64)
         return cls(n, n, sum_z, y.sum(axis=0), gram, np.asarray(cross), y.T @ y)
+
+    @staticmethod
+    def plus_rows(total: Moments | None, rows: Rows) -> Moments:
+        """The moments with those of more rows. Exact sums are added in place: no second matrix is made for them."""
+        if total is None:
+            return Moments.of(*rows)
+        kinds = total.gram.dtype.kind, total.square.dtype.kind
+        plain = rows.weight is None and not scipy.sparse.issparse(rows.features)
+        if not plain or kinds != (rows.features.dtype.kind, rows.y.dtype.kind):
+            total += Moments.of(*rows)
+            return total
+        return total._increase(Moments.of(*rows, onto=total.gram), [f.name for f in fields(total) if f.name != "gram"])
 
     @property
     def is_exact(self) -> bool:
@@ -94,10 +130,13 @@ class Moments:
     def __iadd__(self, other: Moments) -> Moments:
         if self.gram.dtype != other.gram.dtype or self.cross.dtype != other.cross.dtype:
             return self + other
-        for f in fields(self):
-            value = getattr(self, f.name)
-            value += getattr(other, f.name)
-            setattr(self, f.name, value)
+        return self._increase(other, [f.name for f in fields(self)])
+
+    def _increase(self, other: Moments, names: list[str]) -> Moments:
+        for name in names:
+            value = getattr(self, name)
+            value += getattr(other, name)
+            setattr(self, name, value)
         return self._guarded()
 
     def _guarded(self) -> Moments:
@@ -130,13 +169,17 @@ class Moments:
         """Z'Z - n mean mean'. Exact integers are subtracted as integers where they fit, so nothing cancels badly."""
         fits = self.is_exact and float(self.rows) * float(np.abs(np.diagonal(self.gram)).max(initial=0)) < 2**62
         centered = np.empty(self.gram.shape)
-        for start in range(0, len(centered), SLAB):  # the matrix may be a good part of the memory: no second one
-            part = slice(start, start + SLAB)
-            if fits:
-                products = np.outer(self.sum_z[part], self.sum_z)
-                centered[part] = (self.gram[part] * self.rows - products) / self.rows
-            else:
-                centered[part] = self.gram[part] - np.outer(self.sum_z[part], mean_z)
+
+        def centre(rows: slice) -> None:
+            for start in range(rows.start, rows.stop, SLAB):  # the matrix may fill the memory: no second one
+                part = slice(start, min(start + SLAB, rows.stop))
+                if fits:
+                    products = np.outer(self.sum_z[part], self.sum_z)
+                    centered[part] = (self.gram[part] * self.rows - products) / self.rows
+                else:
+                    centered[part] = self.gram[part] - np.outer(self.sum_z[part], mean_z)
+
+        threads.over_rows(centre, len(centered), SLAB)
         return centered
 
     def deviations(self) -> np.ndarray:
@@ -151,6 +194,14 @@ class FoldedMoments:
 
     folds: list[Moments | None]
 
+    @staticmethod
+    def plus_rows(total: FoldedMoments | None, parts: list[Rows | None]) -> FoldedMoments:
+        """The moments with those of more rows of each fold."""
+        folds = [None] * len(parts) if total is None else total.folds
+        return FoldedMoments(
+            [mine if rows is None else Moments.plus_rows(mine, rows) for mine, rows in zip(folds, parts, strict=True)]
+        )
+
     def __iadd__(self, other: FoldedMoments) -> FoldedMoments:
         for k, part in enumerate(other.folds):
             mine = self.folds[k]
@@ -162,8 +213,25 @@ class FoldedMoments:
         return self
 
     def total(self) -> Moments:
-        parts = [part for part in self.folds if part is not None]
-        return parts[0] if len(parts) == 1 else reduce(add, parts)
+        return reduce(add, self._parts)
+
+    def merged(self) -> Moments:
+        """The total, in the place of the largest part: the folds are gone then."""
+        parts = sorted(self._parts, key=lambda part: part.rows)
+        self.folds = []
+        return reduce(iadd, reversed(parts))
+
+    def mean_square(self, scale: float, intercept: bool) -> float:
+        """The mean squared length of a (centred) feature vector of all folds."""
+        weight, rows = (float(sum(getattr(part, name) for part in self._parts)) for name in ("weight", "rows"))
+        square = float(sum(np.trace(part.gram) for part in self._parts))
+        if intercept:
+            square -= float(np.sum(np.sum([part.sum_z for part in self._parts], axis=0) ** 2.0)) / weight
+        return square * scale**2 / max(weight, rows)
+
+    @property
+    def _parts(self) -> list[Moments]:
+        return [part for part in self.folds if part is not None]
 
 
 def times_rows(features: Any, factor: np.ndarray) -> Any:

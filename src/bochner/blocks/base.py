@@ -38,6 +38,14 @@ class Block(NamedTuple):
         return Block(X, y, weight, self.start, kept[chosen])
 
 
+def plus(total: Any, part: Any) -> Any:
+    """total += part, of which the first total is None."""
+    if total is None:
+        return part
+    total += part
+    return total
+
+
 class Blocks(ABC):
     """Rows that come in blocks and can be read again and again."""
 
@@ -84,21 +92,31 @@ class Blocks(ABC):
         return {"rows": self.n_rows, "columns": self.n_columns}
 
     def reduce(
-        self, function: Callable[[Block], T], *, width: int = 1, rows: int = 0, title: str = "", workers: int = 1
-    ) -> T:
+        self,
+        function: Callable[[Block], Any],
+        *,
+        add: Callable[[Any, Any], Any] = plus,
+        width: int = 1,
+        rows: int = 0,
+        title: str = "",
+        workers: int = 1,
+    ) -> Any:
         """The sum of function(block) over all blocks; `width` is the number of float64 a row becomes in function.
 
         Blocks take what the memory budget allows, or have `rows` rows if that is given.
         The next block is read while this one is worked on. Several workers take a block each; the sum is in the order
-        of the blocks all the same, so it has the same bits for any number of them.
+        of the blocks all the same, so it has the same bits for any number of them. add(total, part) adds in another
+        way than by +=; the first total is None.
         """
-        return self.accumulate(function, rows or rows_per_block(width * workers), title=title, workers=workers)
+        rows = rows or rows_per_block(width * workers)
+        return self.accumulate(function, rows, add=add, title=title, workers=workers)
 
     def accumulate(
         self,
-        function: Callable[[Block], T],
+        function: Callable[[Block], Any],
         rows: int,
         *,
+        add: Callable[[Any, Any], Any] = plus,
         start: int = 0,
         total: Any = None,
         title: str = "",
@@ -108,10 +126,8 @@ class Blocks(ABC):
         """`total` and function(block) of the rows from `start` on; `after` is told each new total and its rows."""
         done = start
         for part in self._parts(function, start, rows, title, workers):
-            if total is None:
-                total = part
-            elif part is not None:
-                total += part
+            if part is not None:
+                total = add(total, part)
             done = min(done + rows, self.n_rows)
             if after is not None:
                 after(total, done)

@@ -11,15 +11,14 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from .. import storage
 from ..streams import Stream
-from .base import Block, Blocks, rows_per_block
+from .base import Block, Blocks, plus, rows_per_block
 
-T = TypeVar("T")
 KIND, VERSIONS = "bochner checkpoint", range(1, 2)
 INTERVAL = 5.0  # seconds between two writes, at least
 SHARE = 0.05  # of the time at most goes into writing
@@ -124,8 +123,15 @@ class CheckpointedBlocks(Blocks):
         return self.blocks.fingerprint()
 
     def reduce(
-        self, function: Callable[[Block], T], *, width: int = 1, rows: int = 0, title: str = "", workers: int = 1
-    ) -> T:
+        self,
+        function: Callable[[Block], Any],
+        *,
+        add: Callable[[Any, Any], Any] = plus,
+        width: int = 1,
+        rows: int = 0,
+        title: str = "",
+        workers: int = 1,
+    ) -> Any:
         name = self.journal.next_name()
         state = self.journal._load(name)
         if state is None:
@@ -136,8 +142,8 @@ class CheckpointedBlocks(Blocks):
             return state["total"]
         writer = Writer(self.journal, name, state, self.n_rows)
         return self.blocks.accumulate(
-            function, state["rows"], start=state["done"], total=state["total"], title=title, workers=workers,
-            after=writer,
+            function, state["rows"], add=add, start=state["done"], total=state["total"], title=title,
+            workers=workers, after=writer,
         )  # fmt: skip
 
 

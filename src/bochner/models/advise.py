@@ -21,7 +21,7 @@ from .classifier import RandomFeatureClassifier
 from .precision import too_coarse
 from .regressor import RandomFeatureRegressor
 from .ways.dual import solve_kernel
-from .ways.strategy import choose_exact
+from .ways.strategy import choose_exact, gram_bytes, kernel_bytes
 
 PROBE = 1000  # rows that are looked at
 FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the median distance, tried as bandwidths
@@ -126,7 +126,7 @@ def expected_cost(
     factorisation = (time.perf_counter() - start) * (size / 512) ** 3
     passes = X.shape[0] / rows
     if solver == "dual":
-        return float(2 * passes * made + passes * summed * X.shape[0] / m + 5 * factorisation), 56 * size**2
+        return float(2 * passes * made + passes * summed * X.shape[0] / m + 5 * factorisation), kernel_bytes(size)
     if solver == "cg":
         return float(40 * passes * made * 2), 8 * m * 320
-    return float(passes * (made + summed) + 5 * factorisation), 56 * size**2
+    return float(passes * (made + summed) + 5 * factorisation), gram_bytes(size)

@@ -150,9 +150,7 @@ def held_out_error(train: Centered, held: Centered) -> tuple[float, float]:
             b = path.coefficients(float(alpha))
         except np.linalg.LinAlgError:  # not positive definite in floating point: no model there
             continue
-        offset = held.mean_y - train.mean_y - (held.mean_z - train.mean_z) @ b
-        quadratic = np.sum(b * (held.gram @ b), axis=0)
-        errors[k] = np.sum(held.square - 2.0 * np.sum(b * held.cross, axis=0) + quadratic + held.weight * offset**2)
+        errors[k] = held.error_of(b, train)
     best = smallest(alphas, errors)
     return float(errors[best] / max(np.sum(held.square), np.finfo(float).tiny)), float(alphas[best])
 

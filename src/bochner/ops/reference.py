@@ -270,13 +270,16 @@ def project_lookup(
 # ---- sums ----
 
 
-def gram(z: np.ndarray) -> np.ndarray:
-    """Z'Z: int64 and exact for int8 and int16, float64 for floats.
+def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
+    """Z'Z: int64 and exact for int8 and int16, float64 for floats; added to `total` in place, if that is given.
 
     Exact because every partial sum is an integer that the float type holds: float32 for 1024 rows of int8, float64 for
     2^53 / 2^30 rows of int16. Only the upper triangle is computed, then mirrored. Float32 is summed in float64 too:
     small penalties live on digits that float32 sums would lose.
     """
+    if total is not None:
+        total += gram(z)
+        return total
     if z.dtype.kind == "f":
         return mirrored(upper_gram(z.astype(np.float64, copy=False), dsyrk))
     rows, work, product = (1024, np.float32, ssyrk) if z.dtype == np.int8 else (1 << 22, np.float64, dsyrk)
@@ -305,11 +308,11 @@ def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     exact = z.dtype.kind == "i" and y.dtype.kind == "i"
     work = np.float32 if z.dtype == y.dtype == np.int8 else np.float64
-    total = np.zeros((z.shape[1], y.shape[1]), dtype=np.int64 if exact else np.float64)
+    total = np.zeros((y.shape[1], z.shape[1]), dtype=np.int64 if exact else np.float64)
     for start in range(0, len(z), 1024):
         rows = slice(start, start + 1024)
-        total += (z[rows].T.astype(work) @ y[rows].astype(work)).astype(total.dtype)
-    return total
+        total += (y[rows].T.astype(work) @ z[rows].astype(work)).astype(total.dtype)  # Y'Z: turning z would take longer
+    return np.ascontiguousarray(total.T)
 
 
 def mirrored(upper: np.ndarray) -> np.ndarray:

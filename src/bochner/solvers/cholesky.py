@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 
+from ..ops import threads
 from .base import Solution, relative_residual
 
 REFINEMENTS = 3
@@ -60,6 +61,12 @@ class Factor:
             return solve_by_blocks(self.upper, columns)
         return cho_solve((self.upper, False), columns, check_finite=False)
 
+    def half_solve(self, columns: np.ndarray) -> np.ndarray:
+        """R'^-1 times these columns, whose squared lengths are c'A^-1 c."""
+        if len(self.upper) > LARGEST:
+            return forwards(self.upper, np.array(columns, dtype=self.upper.dtype))
+        return np.asarray(solve_triangular(self.upper, columns, trans="T", check_finite=False))
+
     def leading(self, rows: int) -> Factor:
         """The factor of the leading rows and columns of A."""
         return Factor(self.upper[:rows, :rows])
@@ -83,18 +90,21 @@ def factor_gram(gram: np.ndarray, alpha: float) -> Factor | None:
     return Factor(upper)
 
 
-def preconditioner(gram: np.ndarray, alpha: float) -> Callable[[np.ndarray], np.ndarray] | None:
-    """About (G + alpha I)^-1 times columns, by a float32 factor; None if there is none.
+def preconditioner(gram: np.ndarray, alpha: float, room: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+    """About (G + alpha I)^-1 times columns, by a float32 factor that is made in `room`; None if there is none.
 
     It may be noise: only the residual that it leads to can tell.
     """
     size = float(np.trace(gram)) / max(len(gram), 1)
     if not 0.0 < size < np.inf:
         return None
-    shifted = np.empty(gram.shape, dtype=np.float32)
-    np.multiply(gram, 1.0 / size, out=shifted, casting="same_kind")  # so that no number is too large
-    shifted.flat[:: len(gram) + 1] += np.float32(alpha / size)
-    upper = factored(shifted)
+
+    def scale(rows: slice) -> None:  # so that no number is too large
+        np.multiply(gram[rows], 1.0 / size, out=room[rows], casting="same_kind")
+
+    threads.over_rows(scale, len(gram), 64)
+    room.flat[:: len(gram) + 1] += np.float32(alpha / size)
+    upper = factored(room)
     if upper is None:
         return None
     factor = Factor(upper)
@@ -126,15 +136,19 @@ def factor_by_blocks(a: np.ndarray, size: int = BLOCK) -> np.ndarray:
 
 def solve_by_blocks(upper: np.ndarray, columns: np.ndarray, size: int = BLOCK) -> np.ndarray:
     """R'R x = c, forwards through the rows of R' and backwards through those of R."""
-    x = np.array(columns, dtype=upper.dtype)
-    starts = range(0, len(x), size)
-    for start in starts:
+    x = forwards(upper, np.array(columns, dtype=upper.dtype), size)
+    for start in reversed(range(0, len(x), size)):
+        here, done = slice(start, start + size), slice(start + size, None)
+        x[here] = solve_triangular(upper[here, here], x[here] - upper[here, done] @ x[done], check_finite=False)
+    return x
+
+
+def forwards(upper: np.ndarray, x: np.ndarray, size: int = BLOCK) -> np.ndarray:
+    """R'^-1 x in the place of x."""
+    for start in range(0, len(x), size):
         here, done = slice(start, start + size), slice(0, start)
         left = x[here] - upper[done, here].T @ x[done]
         x[here] = solve_triangular(upper[here, here], left, trans="T", check_finite=False)
-    for start in reversed(starts):
-        here, done = slice(start, start + size), slice(start + size, None)
-        x[here] = solve_triangular(upper[here, here], x[here] - upper[here, done] @ x[done], check_finite=False)
     return x
 
 

@@ -18,11 +18,13 @@ TOLERANCE, MOST_ITERATIONS = 1e-6, 20
 
 def solve_several(gram: np.ndarray, cross: np.ndarray, alphas: Sequence[float] | np.ndarray) -> list[np.ndarray | None]:
     """The coefficients at each of these penalties; None where the matrix is not positive definite."""
-    return [solve_roughly(gram, cross, float(alpha)) for alpha in alphas]
+    room = np.empty(gram.shape, dtype=np.float32)
+    return [solve_roughly(gram, cross, float(alpha), room) for alpha in alphas]
 
 
-def solve_roughly(gram: np.ndarray, cross: np.ndarray, alpha: float) -> np.ndarray | None:
-    precondition = preconditioner(gram, alpha)
+def solve_roughly(gram: np.ndarray, cross: np.ndarray, alpha: float, room: np.ndarray) -> np.ndarray | None:
+    """The coefficients at one penalty; the factor is made in `room`."""
+    precondition = preconditioner(gram, alpha, room)
     if precondition is not None:
         solution = solve_products(
             gram.__matmul__, cross, alpha,

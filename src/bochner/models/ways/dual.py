@@ -16,8 +16,8 @@ from ...config import memory_budget
 from ...solvers import DualPath, DualProblem, Solution, dual_problem, factor_gram, solve_dual, solve_or_none
 from .calibration import Judged
 from .left_out import from_kernel
-from .penalty import candidates, edge_note, minimise, smallest, too_few
-from .primal import FEW, LEAST, noise_variance
+from .penalty import FEW, candidates, edge_note, minimise, smallest, too_few
+from .primal import LEAST, noise_variance
 from .problem import Fit, Problem, fold_of, wrong
 
 FOLDS = 5

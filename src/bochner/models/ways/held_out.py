@@ -13,8 +13,7 @@ from ...streams import sample_rows
 from .full_batch import fit_newton
 from .matrix_free import probe_alpha
 from .multipliers import fit_multipliers
-from .penalty import candidates, edge_note, too_few
-from .primal import FEW, FOLDS
+from .penalty import FEW, FOLDS, candidates, edge_note, too_few
 from .problem import Problem, fold_of, mean_square
 
 PROBE, MEASURED = 2000, 400  # rows from which the penalty is chosen, and whose features are measured

@@ -9,8 +9,7 @@ import numpy as np
 from ...blocks import Block
 from ...solvers import Solution, root_of, solve_invariant, v_matrix
 from .calibration import Judged
-from .penalty import candidates, edge_note, smallest, too_few
-from .primal import FEW, FOLDS
+from .penalty import FEW, FOLDS, candidates, edge_note, smallest, too_few
 from .problem import Fit, fold_of, wrong
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 DECADES = (-10, 2)
+FOLDS = 5
+FEW = "too few rows to judge by: the largest candidate"
 
 
 def candidates(alpha: float | Sequence[float] | str, unit: float, per_decade: int = 1) -> np.ndarray:

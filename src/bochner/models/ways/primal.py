@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
 from ...bases import Basis
 from ...blocks import Block
-from ...config import memory_budget
-from ...moments import Centered, FoldedMoments, Moments
-from ...solvers import RidgePath, Solution, factor_gram, solve_factored, solve_or_none, solve_several
-from .penalty import candidates, edge_note, minimise, smallest, too_few
-from .problem import Fit, Problem, fold_of, wrong
+from ...moments import Centered, Moments, Rows
+from ...solvers import RidgePath, Solution, factor_gram, solve_factored
+from .folds import by_folds, reduce_folds
+from .penalty import FEW, candidates, edge_note, minimise, smallest, too_few
+from .problem import Fit, Problem
 
-FOLDS = 5
-FEW = "too few rows to judge by: the largest candidate"
 LEAST = 1e-12  # what a leverage leaves, at least
-MANY_FEATURES = 2048  # above, one fold is held out instead of five, and penalties are tried with float32 factors
 
 
 def reduce_moments(problem: Problem, title: str = "moments") -> Moments:
-    def moments(block: Block) -> Moments:
-        return Moments.of(problem.features(block.X), block.y, block.weight)
+    def rows(block: Block) -> Rows:
+        return Rows(problem.features(block.X), block.y, block.weight)
 
-    return problem.blocks.reduce(moments, width=int(3 * problem.width) + 1, title=title)
+    return problem.blocks.reduce(rows, add=Moments.plus_rows, width=int(3 * problem.width) + 1, title=title)
 
 
 def fit_primal(problem: Problem, reason: str) -> tuple[Fit, Moments]:
@@ -38,9 +35,8 @@ def fit_primal(problem: Problem, reason: str) -> tuple[Fit, Moments]:
             return finish(moments, problem.scale, alpha, note, problem.intercept, reason), moments
         return fit_moments(moments, problem.scale, problem.alpha, problem.intercept, reason), moments
     folded = reduce_folds(problem)
-    moments = folded.total()
-    alpha, note = by_folds(problem, folded, moments)
-    del folded
+    alpha, note = by_folds(problem, folded)
+    moments = folded.merged()
     return finish(moments, problem.scale, alpha, note, problem.intercept, reason), moments
 
 
@@ -79,87 +75,6 @@ def finish(moments: Moments, scale: float, alpha: float, note: str, intercept: b
     noise = noise_variance(error + penalty, centered.weight, centered.observations, intercept)
     posterior = PrimalPosterior(moments, scale, alpha, intercept, None if factor is None else (centered, factor))
     return Fit(solution, centered.mean_y - centered.mean_z @ b, note, noise, posterior)
-
-
-# ---- folds ----
-
-
-def reduce_folds(problem: Problem) -> FoldedMoments:
-    """Moments of five folds; or, where features are many, of a held-out fifth (fold 0) and of the rest (fold 1)."""
-    m = problem.basis.n_components
-    apart = FOLDS if m <= MANY_FEATURES and (2 * FOLDS + 3) * 8 * m * m <= memory_budget() else 2
-
-    def moments(block: Block) -> FoldedMoments:
-        folds = fold_of(block, FOLDS)
-        features = problem.features(block.X)
-        parts: list[Moments | None] = []
-        for fold in range(apart):
-            chosen = folds == fold if apart == FOLDS or fold == 0 else folds != 0
-            weight = None if block.weight is None else block.weight[chosen]
-            parts.append(Moments.of(features[chosen], block.y[chosen], weight) if chosen.any() else None)
-        return FoldedMoments(parts)
-
-    return problem.blocks.reduce(moments, width=int(4 * problem.width) + 1, title="moments")
-
-
-def by_folds(problem: Problem, folded: FoldedMoments, total: Moments) -> tuple[float, str]:
-    """The penalty of smallest error on rows left out: training moments by subtraction, then a pass for the errors."""
-    whole = total.centered(problem.scale, problem.intercept)
-    alphas = candidates(problem.alpha, np.trace(whole.gram) / whole.observations)
-    del whole  # as large as the sums, like each of the matrices below
-    if isinstance(problem.alpha, str):
-        alphas = alphas[np.minimum(np.searchsorted(alphas, problem.rounding_floor / 10), len(alphas) - 2) :]
-    held_out = range(len(folded.folds)) if len(folded.folds) == FOLDS else range(1)
-    models: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    for fold in held_out:
-        part = folded.folds[fold]
-        if part is None or part.rows == total.rows:
-            continue
-        others = total - part if len(folded.folds) == FOLDS else folded.folds[1]
-        rest = cast(Moments, others).centered(problem.scale, problem.intercept)
-        del others
-        if problem.basis.n_components > MANY_FEATURES:
-            solutions = solve_several(rest.gram, rest.cross, alphas)
-        else:
-            solutions = [solve_or_none(rest.gram, rest.cross, a) for a in alphas]
-        # No model at a penalty is one of NaN, which is wrong everywhere.
-        b = np.stack([np.full(rest.cross.shape, np.nan) if found is None else found for found in solutions])
-        models[fold] = problem.scale * b, rest.mean_y - rest.mean_z @ b
-    if not models:
-        return float(alphas[-1]), FEW
-
-    def errors(block: Block) -> np.ndarray:
-        folds = fold_of(block, FOLDS)
-        count = np.zeros(len(alphas))
-        for fold, (weights, intercepts) in models.items():
-            rows = np.flatnonzero(folds == fold)
-            if not len(rows):
-                continue
-            features, codes = problem.features(block.X[rows]), block.y[rows]
-            weight = np.ones(len(rows)) if block.weight is None else block.weight[rows]
-            for k, scores in enumerate(all_scores(features, weights)):
-                count[k] += (
-                    weight @ wrong(scores + intercepts[k], codes) if np.isfinite(intercepts[k]).all() else np.inf
-                )
-        return count
-
-    width = int(problem.width) + int(problem.basis.n_components)
-    counts = problem.blocks.reduce(errors, width=width, title="errors of folds")
-    best = float(alphas[smallest(alphas, counts)])
-    how = f"error of {FOLDS} folds" if len(models) > 1 else "error of a held-out fifth"
-    return best, how + edge_note(best, alphas)
-
-
-def all_scores(features: Any, weights: np.ndarray) -> np.ndarray:
-    """Features times the weights (penalties, m, k) of several penalties at once: (penalties, n, k).
-
-    In float32 for integer features, which it holds: a label does not hang on the eighth digit of a score.
-    """
-    penalties, m, k = weights.shape
-    together = weights.transpose(1, 0, 2).reshape(m, penalties * k)
-    if features.dtype.kind == "i":
-        features, together = features.astype(np.float32), together.astype(np.float32)
-    return np.asarray(features @ together).reshape(-1, penalties, k).transpose(1, 0, 2)
 
 
 # ---- leave one out ----
@@ -244,7 +159,7 @@ class PrimalPosterior:
         features = features.toarray() if hasattr(features, "toarray") else features
         z = features.astype(np.float64) * float(basis.scale_) - centered.mean_z
         offset = 1.0 / centered.weight if self.intercept else 0.0
-        return (offset + np.sum(z * factor.solve(z.T).T, axis=1)) * centered.weight / centered.observations
+        return (offset + np.sum(factor.half_solve(z.T) ** 2, axis=0)) * centered.weight / centered.observations
 
     def log_marginal_likelihood(self, noise: np.ndarray) -> float:
         centered, factor = self._factored()

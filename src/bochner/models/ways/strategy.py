@@ -73,11 +73,19 @@ def choose_solver(asked: str, loss: Loss, max_coefficient: Any, rows: int, featu
     return choose_exact(rows, features)
 
 
+def gram_bytes(features: int) -> int:
+    """Five matrices: sums of held-out rows and of the others, a part to add, centred, factored."""
+    return 40 * features**2
+
+
+def kernel_bytes(rows: int) -> int:
+    """Six matrices: the kernel, without the fold that is left out, centred, factored, and two that are on the way."""
+    return 48 * rows**2
+
+
 def choose_exact(rows: int, features: int) -> tuple[str, str]:
     """For least squares. Fewer rows than features is the dual's case, if its matrix fits in memory."""
-    budget = memory_budget()
-    # Seven matrices: sums, a part to add, the same of held-out rows, centred, to factor, factored; six for a kernel.
-    gram, kernel = 56 * features**2, 48 * rows**2
+    budget, gram, kernel = memory_budget(), gram_bytes(features), kernel_bytes(rows)
     if rows < features and kernel <= budget:
         return "dual", f"{rows:,} rows are fewer than {features:,} features"
     if gram <= budget:

@@ -303,15 +303,18 @@ def project_lookup(
 # ---- Gram ----
 
 
-def gram(z: np.ndarray) -> np.ndarray:
+def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
+    if total is not None and not (total.dtype == np.int64 and total.flags.c_contiguous):
+        return reference.gram(z, total)
     if z.dtype == np.int8:
         parts = [(0, 1)]
     elif z.dtype == np.int16 and z.max(initial=0) <= 8191 and z.min(initial=0) >= -8191:
         # z = 128 h + l, and h l' + l h' = (h + l)(h + l)' - h h' - l l'.
         parts = [(0, 2**14 - 2**7), (1, 1 - 2**7), (2, 2**7)]
     else:
-        return reference.gram(z)
-    total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64)
+        return reference.gram(z, total)
+    if total is None:
+        total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64)
     lots = [(start, *part) for start in range(0, len(z), MOST_ROWS) for part in parts]
     for start, part, coefficient in lots:
         rows = np.ascontiguousarray(z[start : start + MOST_ROWS])

@@ -1,0 +1,132 @@
+"""The penalty of a classifier, by its errors on rows left out: models come from sums, and one pass counts the errors.
+
+With few features there are five folds, each left out once; sums of the others are a subtraction. With many, a fifth of
+the rows is left out, and since each candidate costs a factorisation, the search begins where the leading features have
+the smallest squared error and goes on from the best candidate to its neighbours until none of them is better.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...blocks import Block
+from ...config import memory_budget
+from ...moments import Centered, FoldedMoments, Moments, Rows
+from ...solvers import solve_or_none, solve_several
+from .penalty import FEW, FOLDS, candidates, edge_note, smallest
+from .problem import Problem, fold_of, wrong
+
+MANY_FEATURES = 2048  # above, one fold is held out instead of five, and penalties are tried with float32 factors
+Models = dict[int, tuple[np.ndarray, np.ndarray]]  # of each fold left out: weights and intercepts at several penalties
+
+
+def reduce_folds(problem: Problem) -> FoldedMoments:
+    """Moments of five folds; or, where features are many, of a held-out fifth (fold 0) and of the rest (fold 1)."""
+    m = problem.basis.n_components
+    apart = FOLDS if m <= MANY_FEATURES and (2 * FOLDS + 3) * 8 * m * m <= memory_budget() else 2
+
+    def parts(block: Block) -> list[Rows | None]:
+        folds = np.minimum(fold_of(block, FOLDS), apart - 1)
+        rows = Rows(problem.features(block.X), block.y, block.weight)
+        return [rows.only(folds == fold) for fold in range(apart)]
+
+    width = int(4 * problem.width) + 1
+    return problem.blocks.reduce(parts, add=FoldedMoments.plus_rows, width=width, title="moments")
+
+
+def by_folds(problem: Problem, folded: FoldedMoments) -> tuple[float, str]:
+    """The penalty of smallest error on rows left out, and how it was chosen."""
+    alphas = candidates(problem.alpha, folded.mean_square(problem.scale, problem.intercept))
+    if isinstance(problem.alpha, str):
+        alphas = alphas[np.minimum(np.searchsorted(alphas, problem.rounding_floor / 10), len(alphas) - 2) :]
+    if len(folded.folds) == FOLDS:
+        how, total = f"error of {FOLDS} folds", folded.total()
+        models: Models = {}
+        for fold, part in enumerate(folded.folds):
+            if part is not None and part.rows < total.rows:
+                rest = (total - part).centered(problem.scale, problem.intercept)
+                models[fold] = models_at(problem, rest, alphas)
+        if not models:
+            return float(alphas[-1]), FEW
+        counts = count_errors(problem, models, len(alphas))
+    else:
+        how = "error of a held-out fifth"
+        held, others = folded.folds
+        if held is None or others is None:
+            return float(alphas[-1]), FEW
+        counts = search(problem, held, others, alphas)
+    best = float(alphas[smallest(alphas, counts)])
+    return best, how + edge_note(best, alphas)
+
+
+def search(problem: Problem, held: Moments, others: Moments, alphas: np.ndarray) -> np.ndarray:
+    """Errors on the held-out rows at candidates around the best one, infinite at those that were not tried."""
+    counts = np.full(len(alphas), np.inf)
+    left = set(range(len(alphas)))
+    ahead = sorted(left)
+    if isinstance(problem.alpha, str):
+        start = leading_best(problem, held, others, alphas)
+        ahead = sorted(left & {start - 1, start, start + 1})
+    rest = others.centered(problem.scale, problem.intercept)
+    while ahead:
+        counts[ahead] = count_errors(problem, {0: models_at(problem, rest, alphas[ahead])}, len(ahead))
+        left.difference_update(ahead)
+        best = smallest(alphas, counts)
+        ahead = sorted(left & {best - 1, best + 1})
+    return counts
+
+
+def leading_best(problem: Problem, held: Moments, others: Moments, alphas: np.ndarray) -> int:
+    """The candidate of smallest squared error on the held-out rows with the leading features, from sums alone."""
+    m = problem.basis.n_components
+    few = min(m, MANY_FEATURES)
+    scale = problem.scale * float(np.sqrt(m / few))  # so that their kernel is that of all
+    rest, out = (part.prefix(few).centered(scale, problem.intercept) for part in (others, held))
+    solutions = (solve_or_none(rest.gram, rest.cross, a) for a in alphas)
+    return smallest(alphas, np.array([np.inf if b is None else out.error_of(b, rest) for b in solutions]))
+
+
+def models_at(problem: Problem, rest: Centered, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (penalties, m, k) and intercepts (penalties, k); where a penalty has no model they are NaN."""
+    if problem.basis.n_components > MANY_FEATURES:
+        solutions = solve_several(rest.gram, rest.cross, alphas)
+    else:
+        solutions = [solve_or_none(rest.gram, rest.cross, a) for a in alphas]
+    b = np.stack([np.full(rest.cross.shape, np.nan) if found is None else found for found in solutions])
+    return problem.scale * b, rest.mean_y - rest.mean_z @ b
+
+
+def count_errors(problem: Problem, models: Models, penalties: int) -> np.ndarray:
+    """The (weighted) number of errors at each penalty, of the models on the folds that they do not know."""
+
+    def errors(block: Block) -> np.ndarray:
+        folds = fold_of(block, FOLDS)
+        count = np.zeros(penalties)
+        for fold, (weights, intercepts) in models.items():
+            rows = np.flatnonzero(folds == fold)
+            if not len(rows):
+                continue
+            features, codes = problem.features(block.X[rows]), block.y[rows]
+            weight = np.ones(len(rows)) if block.weight is None else block.weight[rows]
+            for k, scores in enumerate(all_scores(features, weights)):
+                count[k] += (
+                    weight @ wrong(scores + intercepts[k], codes) if np.isfinite(intercepts[k]).all() else np.inf
+                )
+        return count
+
+    width = int(problem.width) + int(problem.basis.n_components)
+    return np.asarray(problem.blocks.reduce(errors, width=width, title="errors of folds"))
+
+
+def all_scores(features: Any, weights: np.ndarray) -> np.ndarray:
+    """Features times the weights (penalties, m, k) of several penalties at once: (penalties, n, k).
+
+    In float32 for integer features, which it holds: a label does not hang on the eighth digit of a score.
+    """
+    penalties, m, k = weights.shape
+    together = weights.transpose(1, 0, 2).reshape(m, penalties * k)
+    if features.dtype.kind == "i":
+        features, together = features.astype(np.float32), together.astype(np.float32)
+    return np.asarray(features @ together).reshape(-1, penalties, k).transpose(1, 0, 2)
