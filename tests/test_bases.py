@@ -357,3 +357,13 @@ def test_tiny_matern_smoothness_is_finite():
     for dtype in (np.float32, np.float64):
         features = RandomFourier(20_000, kernel="matern", nu=0.01, random_state=0).fit_transform(X.astype(dtype))
         assert np.isfinite(features).all()
+
+
+def test_stumps_of_bytes_are_those_of_the_same_numbers():
+    rng = np.random.default_rng(0)
+    for dtype in (np.uint8, np.int8):
+        X = rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max + 1, (200, 30)).astype(dtype)
+        of_bytes = RandomStumps(300, precision="int8", random_state=0).fit(X)
+        of_floats = RandomStumps(300, precision="int8", random_state=0).fit(X.astype(np.float64))
+        assert np.array_equal(of_bytes.transform(X), of_floats.transform(X.astype(np.float64)))
+        np.testing.assert_allclose(of_bytes.kernel(X[:5]), of_floats.kernel(X[:5].astype(np.float64)))

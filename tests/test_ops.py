@@ -50,6 +50,13 @@ def stump_arguments(rng, dtype, n, d, m, height):
     return x, rng.integers(0, d, m).astype(np.int32), thresholds, height
 
 
+def byte_stump_arguments(rng, dtype, n, d, m):
+    thresholds = np.concatenate([[np.nan, -np.inf, np.inf, -129.0, -128.0, 127.0, 255.0], rng.uniform(-300, 300, m)])[
+        :m
+    ]
+    return codes(rng, (n, d), dtype), rng.integers(0, d, m).astype(np.int32), thresholds, np.int8(1)
+
+
 def bin_arguments(rng, dtype):
     x, shift, pitch = rng.standard_normal((9, 3)).astype(dtype), rng.uniform(size=(4, 3)), rng.gamma(2, size=(4, 3))
     return x, shift, pitch, integers(rng, (4, 4), 63, np.uint64), 17
@@ -106,12 +113,19 @@ EXAMPLES = {
         for q in POOLS
         for t in (np.int8, np.int16, *FLOATS)
     ],
-    "stumps": lambda r: [
-        stump_arguments(r, t, *shape, h)
-        for t in FLOATS
-        for shape in ((7, 5, 1), (7, 5, 33), (64, 16, 64), (200, 37, 131), (300, 1100, 280), (65, 300, 9))
-        for h in (t(0.25), np.int8(1))
-    ],
+    "stumps": lambda r: (
+        [
+            stump_arguments(r, t, *shape, h)
+            for t in FLOATS
+            for shape in ((7, 5, 1), (7, 5, 33), (64, 16, 64), (200, 37, 131), (300, 1100, 280), (65, 300, 9))
+            for h in (t(0.25), np.int8(1))
+        ]
+        + [
+            byte_stump_arguments(r, t, *shape)
+            for t in CODES
+            for shape in ((7, 5, 1), (7, 5, 33), (64, 16, 64), (200, 37, 1131), (130, 9000, 2300), (65, 300, 9))
+        ]
+    ),
     "waves": lambda r: [
         (r.standard_normal((4, 6)).astype(t), r.uniform(0, 6, k).astype(t), t(0.5)) for t in FLOATS for k in (0, 1, 6)
     ],

@@ -60,7 +60,7 @@ def require_finite(array: Any, name: str = "X") -> None:
     """Refuse NaN and infinity, saying where the first one is; `array` is dense or has the sparse attribute `data`."""
     values = array.data if hasattr(array, "indptr") else array
     with np.errstate(over="ignore", invalid="ignore"):
-        if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+        if values.dtype.kind != "f" or np.isfinite(values.sum()) or np.isfinite(values).all():
             return
     kind = "NaN" if np.isnan(values).any() else "infinity"
     where = ""

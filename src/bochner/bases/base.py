@@ -60,6 +60,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     random_state: Any
 
     quantizes_input = True  # integer precisions work on 8-bit codes of x
+    takes_bytes = True  # and 8-bit numbers are left as they are
     shift_invariant = False  # the kernel is a function of x - z
     multiplies_sparse = True  # a tile of CSR rows is used as it is, not made dense
 
@@ -277,7 +278,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         X = to_numpy(X)
         require_numbers(X)
         floats = ["float64", "float32"]
-        dtypes = [*floats, "uint8", "int8"] if self._is_integer and self.quantizes_input else floats
+        dtypes = [*floats, "uint8", "int8"] if self._is_integer and self.takes_bytes else floats
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.dtype(d) for d in dtypes], ensure_all_finite=False
         )

@@ -39,6 +39,7 @@ class RandomBins(Basis):
     """
 
     quantizes_input = False
+    takes_bytes = False
     multiplies_sparse = False
 
     def __init__(

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
 from .. import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomStumps, ops
-from .limits import BYTES, CODES, FLOATS, SUMS
+from .limits import BYTES, CODES, DIVISIONS, FLOATS, SUMS
 from .timing import Entry, best_time, check
 
 LOT = 15_000  # rows at a time, as a block has: the features of all would fill memory
@@ -63,7 +63,7 @@ def bench_features(quick: bool = False) -> list[Entry]:
         moved = checked(name, basis, data)
         add("maxout of 4", name, "ours", partial(basis.features, data), costs={**costs, BYTES: moved})
     add("maxout of 4", "X W alone", "limit", lambda: X @ pools, "the bare product of our float32 map")
-    add_comparisons(add, X, m)
+    add_comparisons(add, pixels, X, m)
     gated = GatedLinear(m, random_state=0, precision="int8")
     moved = checked("gated linear int8", gated, pixels)
     directions = rng.integers(-127, 128, (m + m // 4, d)).astype(np.int8)
@@ -74,18 +74,28 @@ def bench_features(quick: bool = False) -> list[Entry]:
     return entries
 
 
-def add_comparisons(add: Callable[..., None], X: np.ndarray, m: int) -> None:
-    """Features that compare and do not multiply: writing them should be what takes the time."""
+def add_comparisons(add: Callable[..., None], pixels: np.ndarray, X: np.ndarray, m: int) -> None:
+    """Features that compare and do not multiply: writing them should be what takes the time; for bins, dividing."""
     cheap: list[tuple[str, Any, np.ndarray]] = [
-        ("stumps", RandomStumps(m, random_state=0, precision="int8"), X),
+        ("stumps int8 of bytes", RandomStumps(m, random_state=0, precision="int8"), pixels),
+        ("stumps int8 of float32", RandomStumps(m, random_state=0, precision="int8"), X),
         ("stumps float32", RandomStumps(m, random_state=0), X),
-        ("bins", RandomBins(m, n_grids=64, random_state=0, bandwidth=50.0), X[:, :16].copy()),
     ]
     for work, basis, data in cheap:
         moved = checked(work, basis, data)
         add(work, "bochner", "ours", partial(basis.features, data), costs={BYTES: moved})
-        if work != "bins":
-            add(work, "writing the output", "limit", partial(np.ones, (LOT, m), dtype=basis.features(data[:1]).dtype))
+        add(work, "writing the output", "limit", partial(np.ones, (LOT, m), dtype=basis.features(data[:1]).dtype))
+    few, grids = X[:, :16].copy(), 64
+    bins = RandomBins(m, n_grids=grids, random_state=0, bandwidth=50.0)
+    moved = checked("bins", bins, few)
+    divisions = float(LOT) * grids * few.shape[1]  # a number of the output takes one for each column
+    made = partial(bins.features, few)
+    add("bins of 16 columns", "bochner", "ours", made, costs={DIVISIONS: divisions, BYTES: moved})
+    shift, pitch, multipliers = bins._draw(0, grids)
+    cells = partial(ops.bins, few, shift, pitch, multipliers, m)
+    check("cells", np.array_equal(cells()[:200], ops.reference.bins(few[:200], shift, pitch, multipliers, m)))
+    moved = few.nbytes + 8 * LOT * grids
+    add("cells of 64 grids", "bochner", "ours", cells, costs={DIVISIONS: divisions, BYTES: moved})
 
 
 def add_pools(add: Callable[..., None], rng: np.random.Generator, m: int) -> None:

@@ -13,6 +13,7 @@ from ..ops import native, threads
 from .timing import Entry, best_time
 
 BYTES, FLOATS, CODES, SUMS = "bytes", "float32 operations", "8-bit operations", "32-bit additions"
+DIVISIONS = "float64 divisions"
 ONE_THREAD = f"{SUMS}, one thread"
 STEPS = 50_000_000  # long enough for the threads to be up to speed
 
@@ -21,10 +22,12 @@ def bench_limits(quick: bool = False) -> list[Entry]:
     rates = {BYTES: (copied_bytes(1 << (24 if quick else 28)), "a copy reads and writes")}
     if native.FUNCTIONS:
         steps, workers = STEPS // (10 if quick else 1), threads.count()
-        dense, sums, codes = native._native.peak_dense, native._native.peak_sums, native._native.peak_products
+        peaks = native._native
+        dense, sums, codes, quotients = peaks.peak_dense, peaks.peak_sums, peaks.peak_products, peaks.peak_divisions
         rates |= {
             FLOATS: (2 * products(dense, workers, steps), "a multiply-add is two"),
             CODES: (2 * products(codes, workers, steps), "a multiply-add is two"),
+            DIVISIONS: (products(quotients, workers, steps // 10), "in registers"),
             SUMS: (products(sums, workers, steps), "every other one by a multiply-add"),
             ONE_THREAD: (products(sums, 1, steps), "every other one by a multiply-add"),
         }

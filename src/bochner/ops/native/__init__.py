@@ -178,8 +178,14 @@ def gates(winners: np.ndarray, through: np.ndarray, pool_size: int) -> np.ndarra
 
 
 def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.number) -> np.ndarray:
+    if x.dtype.kind != "f" and height.dtype != np.int8:
+        return reference.stumps(x, coordinates, thresholds, height)
     x, coordinates = map(np.ascontiguousarray, (x, coordinates))
-    thresholds = np.ascontiguousarray(thresholds, dtype=x.dtype)
+    if x.dtype.kind == "f":
+        thresholds = np.ascontiguousarray(thresholds, dtype=x.dtype)
+    else:  # a byte is above a threshold if it is above the integer below that
+        least, most = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
+        thresholds = np.clip(np.floor(np.nan_to_num(thresholds, nan=most)), least - 1, most).astype(np.int16)
     out = np.empty((len(x), len(coordinates)), dtype=height.dtype)
     over_rows(lambda rows: _native.stumps(x[rows], coordinates, thresholds, height.item(), out[rows]), len(x), ROWS)
     return out

@@ -34,8 +34,7 @@ namespace {
 
 template <class T>
 constexpr FloatKernels<T> float_kernels() {
-  return {fwht<T>,           fastfood<T>,          maxout<T>,            winners<T>, stumps<T, T>,
-          stumps<T, int8_t>, quantize<T, int8_t>, quantize<T, uint8_t>, bins<T>};
+  return {fwht<T>, fastfood<T>, maxout<T>, winners<T>, quantize<T, int8_t>, quantize<T, uint8_t>, bins<T>};
 }
 
 }  // namespace
@@ -47,11 +46,13 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
       float_kernels<float>(),
       float_kernels<double>(),
       {waves, fastfood_waves},
-      {dense_waves, dense_maxout, dense_winners, peak<float, 1>, peak<float, 1, true>},
+      {dense_waves, dense_maxout, dense_winners, peak<float, 1>, peak<float, 1, true>, peak_divisions},
       {fwht<int32_t>, fastfood_integer, maxout<int32_t>, winners<int32_t>},
       product_kernels(),
       {fastfood_waves_integer<int8_t>},
       {fastfood_waves_integer<int16_t>},
+      {stumps<float, float, float>, stumps<float, float, int8_t>, stumps<double, double, double>,
+       stumps<double, double, int8_t>, stumps<uint8_t, int16_t, int8_t>, stumps<int8_t, int16_t, int8_t>},
       {gates<int8_t>, gates<int16_t>, gates<float>, gates<double>},
       philox,
   };

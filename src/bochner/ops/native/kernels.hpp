@@ -13,10 +13,6 @@ struct FloatKernels {
                    const T* calibration, size_t expansions, int log2_size, T* out);
   void (*maxout)(const T* x, size_t units, size_t pool, T* out);
   void (*winners)(const T* x, size_t units, size_t pool, int32_t* out);
-  void (*stumps)(const T* x, size_t rows, size_t d, const int32_t* coordinates, const T* thresholds, size_t m, T height,
-                 T* out);
-  void (*stumps_integer)(const T* x, size_t rows, size_t d, const int32_t* coordinates, const T* thresholds, size_t m,
-                         int8_t height, int8_t* out);
   void (*quantize)(const T* x, size_t rows, size_t d, const double* centre, size_t centres, double step, double low,
                    double high, int8_t* out);
   void (*quantize_unsigned)(const T* x, size_t rows, size_t d, const double* centre, size_t centres, double step,
@@ -41,6 +37,7 @@ struct DenseKernels {
   void (*winners)(const float* x, size_t rows, size_t d, const float* w, size_t units, size_t pool, int32_t* out);
   double (*peak)(size_t steps, float* sink);
   double (*peak_sums)(size_t steps, float* sink);
+  double (*peak_divisions)(size_t steps, double* sink);
 };
 
 struct IntegerKernels {
@@ -76,6 +73,10 @@ struct StructuredKernels {
                          size_t paired, const uint32_t* offsets, size_t alone, const T* table, size_t size, T* out);
 };
 
+template <class X, class Limit, class Out>
+using Stumps = void (*)(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m,
+                        Out height, Out* out);
+
 template <class T>
 using Gates = void (*)(const int32_t* winners, const T* through, size_t units, size_t pool, T* out);
 
@@ -110,6 +111,9 @@ struct Kernels {
   ProductKernels products;
   StructuredKernels<int8_t> structured_8;
   StructuredKernels<int16_t> structured_16;
+  std::tuple<Stumps<float, float, float>, Stumps<float, float, int8_t>, Stumps<double, double, double>,
+             Stumps<double, double, int8_t>, Stumps<uint8_t, int16_t, int8_t>, Stumps<int8_t, int16_t, int8_t>>
+      stumps;
   std::tuple<Gates<int8_t>, Gates<int16_t>, Gates<float>, Gates<double>> gates;
   void (*philox)(uint32_t* counters, size_t count, uint32_t key0, uint32_t key1);
 };

@@ -114,17 +114,15 @@ void gates(In<int32_t> winners, In<T> through, size_t pool, Out<T> out) {
   std::get<Gates<T>>(chosen->kernels().gates)(winners.data(), through.data(), rows * columns, pool, out.data());
 }
 
-template <class T, class Y>
-void stumps(In<T> x, Row<int32_t> coordinates, Row<T> thresholds, Y height, Out<Y> out) {
+template <class X, class Limit, class Y>
+void stumps(In<X> x, Row<int32_t> coordinates, Row<Limit> thresholds, Y height, Out<Y> out) {
   const size_t m = coordinates.shape(0), d = x.shape(1);
   require(thresholds.shape(0) == m && out.shape(1) == m && out.shape(0) == x.shape(0), "stumps: the shapes do not agree");
   for (size_t k = 0; k < m; k++)
     require(coordinates.data()[k] >= 0 && size_t(coordinates.data()[k]) < d, "stumps: a coordinate is out of range");
   nb::gil_scoped_release free;
-  if constexpr (std::is_same_v<Y, int8_t>)
-    of(T()).stumps_integer(x.data(), x.shape(0), d, coordinates.data(), thresholds.data(), m, height, out.data());
-  else
-    of(T()).stumps(x.data(), x.shape(0), d, coordinates.data(), thresholds.data(), m, height, out.data());
+  const auto kernel = std::get<Stumps<X, Limit, Y>>(chosen->kernels().stumps);
+  kernel(x.data(), x.shape(0), d, coordinates.data(), thresholds.data(), m, height, out.data());
 }
 
 // ---- waves ----
@@ -358,12 +356,17 @@ void bind_shared(nb::module_& m) {
   m.def("winners", winners<T>, nb::arg().noconvert(), nb::arg(), nb::arg().noconvert());
 }
 
+template <class X, class Limit, class Y>
+void bind_stumps(nb::module_& m) {
+  m.def("stumps", stumps<X, Limit, Y>, exact(), exact(), exact(), nb::arg(), exact());
+}
+
 template <class T>
 void bind_float(nb::module_& m) {
   bind_shared<T>(m);
   m.def("fastfood", fastfood<T>, exact(), exact(), exact(), exact(), exact(), exact());
-  m.def("stumps", stumps<T, T>, exact(), exact(), exact(), nb::arg(), exact());
-  m.def("stumps", stumps<T, int8_t>, exact(), exact(), exact(), nb::arg(), exact());
+  bind_stumps<T, T, T>(m);
+  bind_stumps<T, T, int8_t>(m);
   m.def("quantize", quantize<T, int8_t>, exact(), exact(), nb::arg(), nb::arg(), nb::arg(), exact());
   m.def("quantize", quantize<T, uint8_t>, exact(), exact(), nb::arg(), nb::arg(), nb::arg(), exact());
   m.def("bins", bins<T>, exact(), exact(), exact(), exact(), nb::arg(), exact());
@@ -396,6 +399,15 @@ void bind_structured(nb::module_& m) {
         exact(), exact(), exact());
 }
 
+template <class T, class Which>
+void bind_peak(nb::module_& m, const char* name, Which which) {
+  m.def(name, [which](size_t steps) {
+    nb::gil_scoped_release free;
+    T sink;
+    return which(chosen->kernels())(steps, &sink);
+  });
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -407,6 +419,8 @@ NB_MODULE(_native, m) {
   bind_projections<uint8_t>(m);
   bind_structured<int8_t>(m);
   bind_structured<int16_t>(m);
+  bind_stumps<uint8_t, int16_t, int8_t>(m);
+  bind_stumps<int8_t, int16_t, int8_t>(m);
   bind_gates<int8_t>(m);
   bind_gates<int16_t>(m);
   bind_gates<float>(m);
@@ -423,21 +437,10 @@ NB_MODULE(_native, m) {
   m.def("gram_pack", gram_pack<int8_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
   m.def("gram_pack", gram_pack<int16_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
   m.def("gram_block", gram_block, exact(), exact(), nb::arg(), exact(), nb::arg(), nb::arg(), exact());
-  m.def("peak_dense", [](size_t steps) {
-    nb::gil_scoped_release free;
-    float sink;
-    return chosen->kernels().dense.peak(steps, &sink);
-  });
-  m.def("peak_sums", [](size_t steps) {
-    nb::gil_scoped_release free;
-    float sink;
-    return chosen->kernels().dense.peak_sums(steps, &sink);
-  });
-  m.def("peak_products", [](size_t steps) {
-    nb::gil_scoped_release free;
-    int32_t sink;
-    return chosen->kernels().products.gram.peak(steps, &sink);
-  });
+  bind_peak<float>(m, "peak_dense", [](auto& kernels) { return kernels.dense.peak; });
+  bind_peak<float>(m, "peak_sums", [](auto& kernels) { return kernels.dense.peak_sums; });
+  bind_peak<double>(m, "peak_divisions", [](auto& kernels) { return kernels.dense.peak_divisions; });
+  bind_peak<int32_t>(m, "peak_products", [](auto& kernels) { return kernels.products.gram.peak; });
   m.def("philox", philox, exact(), nb::arg(), nb::arg());
   m.def("fastfood_integer", fastfood_integer, exact(), exact(), exact(), exact(), nb::arg(), exact());
   m.def("instruction_set", [] { return chosen->name; });

@@ -105,4 +105,18 @@ double peak(size_t steps, T* sink) {
   *sink = total[0];
   return double(steps) * 12 * LANES * DEEP;
 }
+// How many float64 divisions they do.
+double peak_divisions(size_t steps, double* sink) {
+  Vector<double> quotients[8];
+  for (size_t s = 0; s < steps; s++)
+#pragma GCC unroll 8
+    for (size_t k = 0; k < 8; k++) {
+      Vector<double> a = Vector<double>{} + 3.0, b = Vector<double>{} + 5.0;
+      KEEP(a);
+      quotients[k] = a / b;
+      KEEP(quotients[k]);
+    }
+  *sink = quotients[0][0];
+  return double(steps) * 8 * Lane<double>::count;
+}
 double peak_products(size_t steps, int32_t* sink) { return peak<int32_t, DEPTH>(steps, sink); }

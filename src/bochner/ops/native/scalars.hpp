@@ -14,23 +14,46 @@ void quantize(const X* x, size_t rows, size_t d, const double* centre, size_t ce
     }
 }
 
-// 2 column + (1 if the sign is +) of each row in each grid.
+// 2 column + (1 if the sign is +) of each row in each grid. LOT grids are worked on side by side, whose numbers are put
+// next to each other first.
 template <class X>
 void bins(const X* x, size_t rows, size_t d, const double* shift, const double* pitch, const uint64_t* multipliers,
           size_t grids, uint64_t columns, int64_t* out) {
-  const double most = 4611686018427387904.0;  // 2^62
-  for (size_t row = 0; row < rows; row++, x += d, out += grids)
-    for (size_t g = 0; g < grids; g++) {
-      const uint64_t* a = multipliers + g * (d + 1);
-      uint64_t code = a[0];
-      for (size_t k = 0; k < d; k++) {
-        double cell = std::floor((double(x[k]) - shift[g * d + k]) / pitch[g * d + k]);
-        cell = cell < -most ? -most : cell;
-        code += (uint64_t(int64_t(cell > most ? most : cell)) & 0xFFFFFFFFu) * a[1 + k];
-      }
-      code >>= 32;
-      out[g] = int64_t(2 * (((code >> 1) * columns) >> 31) + (code & 1));
+  constexpr size_t LOT = 16;
+  constexpr double most = 4611686018427387904.0;  // 2^62
+  Aligned<double> shifts(d * LOT), pitches(d * LOT, 1.0);
+  Aligned<uint64_t> factors((d + 1) * LOT);
+  for (size_t first = 0; first < grids; first += LOT) {
+    const size_t here = std::min(LOT, grids - first);
+    for (size_t g = 0; g < here; g++) {
+      for (size_t k = 0; k < d; k++) shifts[k * LOT + g] = shift[(first + g) * d + k];
+      for (size_t k = 0; k < d; k++) pitches[k * LOT + g] = pitch[(first + g) * d + k];
+      for (size_t k = 0; k <= d; k++) factors[k * LOT + g] = multipliers[(first + g) * (d + 1) + k];
     }
+    for (size_t row = 0; row < rows; row++) {
+      alignas(64) uint64_t code[LOT];
+      std::copy(factors.begin(), factors.begin() + LOT, code);
+      for (size_t k = 0; k < d; k++) {
+        const double number = x[row * d + k];
+        const double *s = &shifts[k * LOT], *p = &pitches[k * LOT];
+        const uint64_t* a = &factors[(k + 1) * LOT];
+#pragma GCC unroll 8
+        for (size_t g = 0; g < LOT; g += Lane<double>::count) {
+          Vector<double> cell = floors((number - load(s + g)) / load(p + g));
+          cell = cell < -most ? Vector<double>{} - most : cell;
+          cell = cell > most ? Vector<double>{} + most : cell;
+          const auto whole = (Vector<uint64_t>)__builtin_convertvector(cell, Vector<int64_t>);
+          store(code + g, load(code + g) + (whole & 0xFFFFFFFFu) * load(a + g));
+        }
+      }
+      int64_t* to = out + row * grids + first;
+      for (size_t g = 0; g < LOT; g++) {
+        code[g] >>= 32;
+        code[g] = 2 * (((code[g] >> 1) * columns) >> 31) + (code[g] & 1);
+      }
+      std::memcpy(to, code, here * sizeof(uint64_t));
+    }
+  }
 }
 
 // Ten rounds of Philox4x32 on counters of four words, in place.

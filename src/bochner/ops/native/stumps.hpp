@@ -1,17 +1,18 @@
-// Stumps: whether coordinate k of a row is above a threshold, for m pairs of both.
+// Stumps: whether coordinate k of a row is above a threshold, for m pairs of both. Thresholds of bytes have 16 bits, so
+// that they can be below or above all bytes.
 
 // First all comparisons' numbers side by side, then all comparisons at once: neither loop has a branch to guess.
-template <class T, class Out>
-void stumps_by_rows(const T* x, size_t rows, size_t d, const int32_t* coordinates, const T* thresholds, size_t m,
+template <class X, class Limit, class Out>
+void stumps_by_rows(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m,
                     Out height, Out* out) {
   constexpr size_t LOT = 1024;
-  T taken[LOT];
+  Limit taken[LOT];
   for (size_t first = 0; first < m; first += LOT) {
     const size_t here = m - first < LOT ? m - first : LOT;
     const int32_t* from = coordinates + first;
-    const T* limit = thresholds + first;
+    const Limit* limit = thresholds + first;
     for (size_t row = 0; row < rows; row++) {
-      const T* numbers = x + row * d;
+      const X* numbers = x + row * d;
       Out* to = out + row * m + first;
       for (size_t k = 0; k < here; k++) taken[k] = numbers[from[k]];
       for (size_t k = 0; k < here; k++) to[k] = taken[k] > limit[k] ? height : Out(-height);
@@ -62,37 +63,46 @@ void turn_bits(uint64_t* numbers) {
   for (size_t r = 0; r < 8; r++) store(numbers + 8 * r, a[r]);
 }
 
-// Squares of as many rows as a register has lanes, in log2 steps: each exchanges the numbers of two registers.
-template <size_t STRIDE, class T, class Whole, size_t... L>
-INLINE void turn_square(Vector<T>* v, std::index_sequence<L...> lanes) {
-  constexpr size_t count = Lane<T>::count;
+// Squares of as many rows as a vector has lanes, in log2 steps: each exchanges the numbers of two vectors.
+template <class V, class Mask, size_t STRIDE, size_t... L>
+INLINE void turn_square(V* v, std::index_sequence<L...> lanes) {
+  constexpr size_t count = sizeof...(L);
   if constexpr (STRIDE < count) {
-    const Vector<Whole> first = {Whole((L & STRIDE) ? count + (L ^ STRIDE) : L)...};
-    const Vector<Whole> second = {Whole((L & STRIDE) ? count + L : L ^ STRIDE)...};
+    const Mask first = {((L & STRIDE) ? count + (L ^ STRIDE) : L)...};
+    const Mask second = {((L & STRIDE) ? count + L : L ^ STRIDE)...};
 #pragma GCC unroll 16
     for (size_t i = 0; i < count; i++)
       if (!(i & STRIDE)) {
-        const Vector<T> a = v[i], b = v[i + STRIDE];
+        const V a = v[i], b = v[i + STRIDE];
         v[i] = shuffled(a, b, first);
         v[i + STRIDE] = shuffled(a, b, second);
       }
-    turn_square<2 * STRIDE, T, Whole>(v, lanes);
+    turn_square<V, Mask, 2 * STRIDE>(v, lanes);
   }
 }
 
-template <class T>
-void turn_rows(const T* x, size_t rows, size_t d, T* side) {
-  constexpr size_t count = Lane<T>::count;
-  using Whole = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+// Vectors whose squares are turned, with masks for their shuffles: whole registers, but of bytes a quarter.
+template <class X>
+struct Square {
+  typedef X Lanes __attribute__((vector_size(sizeof(X) == 1 ? 16 : BYTES)));
+  using Whole = std::conditional_t<sizeof(X) == 1, int8_t, std::conditional_t<sizeof(X) == 4, int32_t, int64_t>>;
+  typedef Whole Mask __attribute__((vector_size(sizeof(Lanes))));
+  static constexpr size_t count = sizeof(Lanes) / sizeof(X);
+};
+
+template <class X>
+void turn_rows(const X* x, size_t rows, size_t d, X* side) {
+  using Lanes = typename Square<X>::Lanes;
+  constexpr size_t count = Square<X>::count;
   const size_t squares = rows == SIDE ? d / count * count : 0;
   for (size_t column = 0; column < squares; column += count)
     for (size_t row = 0; row < SIDE; row += count) {
-      Vector<T> v[count];
+      Lanes v[count];
 #pragma GCC unroll 16
-      for (size_t i = 0; i < count; i++) v[i] = load(x + (row + i) * d + column);
-      turn_square<1, T, Whole>(v, std::make_index_sequence<count>());
+      for (size_t i = 0; i < count; i++) std::memcpy(&v[i], x + (row + i) * d + column, sizeof(Lanes));
+      turn_square<Lanes, typename Square<X>::Mask, 1>(v, std::make_index_sequence<count>());
 #pragma GCC unroll 16
-      for (size_t i = 0; i < count; i++) store(side + (column + i) * SIDE + row, v[i]);
+      for (size_t i = 0; i < count; i++) std::memcpy(side + (column + i) * SIDE + row, &v[i], sizeof(Lanes));
     }
   for (size_t row = 0; row < rows; row++)
     for (size_t column = squares; column < d; column++) side[column * SIDE + row] = x[row * d + column];
@@ -103,6 +113,13 @@ INLINE uint16_t above(const float* p, float limit) {
 }
 INLINE uint8_t above(const double* p, double limit) {
   return _mm512_cmp_pd_mask(_mm512_loadu_pd(p), _mm512_set1_pd(limit), _CMP_GT_OQ);
+}
+INLINE uint64_t above(const uint8_t* p, int16_t limit) {
+  const __m512i byte = _mm512_set1_epi8(int8_t(limit < 0 ? 0 : limit));
+  return limit < 0 ? ~uint64_t(0) : _mm512_cmpgt_epu8_mask(_mm512_loadu_si512(p), byte);
+}
+INLINE uint64_t above(const int8_t* p, int16_t limit) {
+  return limit < -128 ? ~uint64_t(0) : _mm512_cmpgt_epi8_mask(_mm512_loadu_si512(p), _mm512_set1_epi8(int8_t(limit)));
 }
 INLINE void choose(uint64_t bits, int8_t height, int8_t* out) {
   const __m512i plus = _mm512_set1_epi8(height), minus = _mm512_set1_epi8(int8_t(-height));
@@ -121,49 +138,52 @@ INLINE void choose(uint64_t bits, double height, double* out) {
     _mm512_storeu_pd(out + 8 * v, _mm512_mask_blend_pd(__mmask8(bits >> 8 * v), minus, plus));
 }
 
-// 64 neighbouring outputs of each row; fewer at the end.
-template <class T, class Out>
-void stumps_of_side(const T* side, size_t rows, const int32_t* coordinates, const T* thresholds, size_t here, size_t m,
-                    Out height, Out* out) {
-  alignas(64) uint64_t bits[SIDE] = {};
+// For each of 64 rows the bits of `here` stumps, at most 64.
+template <class X, class Limit>
+INLINE void bits_of(const X* side, const int32_t* coordinates, const Limit* thresholds, size_t here, uint64_t* bits) {
+  constexpr size_t count = Lane<X>::count;
   for (size_t k = 0; k < here; k++) {
-    constexpr size_t count = Lane<T>::count;
-    decltype(above(side, T())) parts[SIDE / count];
-    const T* column = side + size_t(coordinates[k]) * SIDE;
+    decltype(above(side, Limit())) parts[SIDE / count];
+    const X* column = side + size_t(coordinates[k]) * SIDE;
 #pragma GCC unroll 8
     for (size_t v = 0; v < SIDE / count; v++) parts[v] = above(column + v * count, thresholds[k]);
     std::memcpy(bits + k, parts, sizeof parts);
   }
+  std::fill(bits + here, bits + SIDE, 0);
   turn_bits(bits);
-  for (size_t row = 0; row < rows; row++) {
-    if (here == SIDE) {
-      choose(bits[row], height, out + row * m);
-    } else {
-      Out last[SIDE];
-      choose(bits[row], height, last);
-      std::memcpy(out + row * m, last, here * sizeof(Out));
-    }
-  }
 }
 
-template <class T, class Out>
-void stumps(const T* x, size_t rows, size_t d, const int32_t* coordinates, const T* thresholds, size_t m, Out height,
+template <class X, class Limit, class Out>
+void stumps(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m, Out height,
             Out* out) {
   constexpr size_t LARGEST = 1 << 19;  // bytes on their side: they must stay in the L2 cache
-  if (d > 4 * m || d * SIDE * sizeof(T) > LARGEST)
+  constexpr size_t GROUPS = 16;        // of 64 stumps, whose outputs of one row are written after each other
+  if (d > 4 * m || d * SIDE * sizeof(X) > LARGEST)
     return stumps_by_rows(x, rows, d, coordinates, thresholds, m, height, out);
-  Aligned<T> side(d * SIDE);
+  Aligned<X> side(d * SIDE);
+  alignas(64) uint64_t bits[GROUPS][SIDE];
   for (size_t row = 0; row < rows; row += SIDE) {
     const size_t some = std::min(SIDE, rows - row);
     turn_rows(x + row * d, some, d, side.data());
-    for (size_t first = 0; first < m; first += SIDE)
-      stumps_of_side(side.data(), some, coordinates + first, thresholds + first, std::min(SIDE, m - first), m, height,
-                     out + row * m + first);
+    for (size_t first = 0; first < m; first += GROUPS * SIDE) {
+      const size_t here = std::min(GROUPS * SIDE, m - first), whole = here / SIDE, last = here % SIDE;
+      for (size_t k = 0; k < here; k += SIDE)
+        bits_of(side.data(), coordinates + first + k, thresholds + first + k, std::min(SIDE, here - k), bits[k / SIDE]);
+      for (size_t r = 0; r < some; r++) {
+        Out* to = out + (row + r) * m + first;
+        for (size_t g = 0; g < whole; g++) choose(bits[g][r], height, to + g * SIDE);
+        if (last) {
+          Out few[SIDE];
+          choose(bits[whole][r], height, few);
+          std::memcpy(to + whole * SIDE, few, last * sizeof(Out));
+        }
+      }
+    }
   }
 }
 #else
-template <class T, class Out>
-void stumps(const T* x, size_t rows, size_t d, const int32_t* coordinates, const T* thresholds, size_t m, Out height,
+template <class X, class Limit, class Out>
+void stumps(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m, Out height,
             Out* out) {
   stumps_by_rows(x, rows, d, coordinates, thresholds, m, height, out);
 }

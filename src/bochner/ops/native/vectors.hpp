@@ -54,6 +54,17 @@ INLINE Vector<double> multiply_add(Vector<double> sum, Vector<double> a, Vector<
 #endif
 }
 
+INLINE Vector<double> floors(Vector<double> v) {
+#if defined(__AVX512F__)
+  return (Vector<double>)_mm512_roundscale_pd((__m512d)v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+#elif defined(__AVX2__)
+  return (Vector<double>)_mm256_floor_pd((__m256d)v);
+#else
+  for (size_t k = 0; k < Lane<double>::count; k++) v[k] = __builtin_floor(v[k]);
+  return v;
+#endif
+}
+
 // Element k is that of a and b, one behind the other, which mask[k] says.
 template <class V, class Mask>
 INLINE V shuffled(V a, V b, Mask mask) {
