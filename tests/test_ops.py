@@ -211,6 +211,11 @@ EXAMPLES = {
         + [(integers(r, (9, 3), 16, np.int16),), (np.array([[-32768, 1]], np.int16),)]
         + [(r.standard_normal((50, 520)).astype(t),) for t in FLOATS]
     ),
+    "float_gram": lambda r: [
+        (r.integers(-50, 51, shape).astype(np.float32), rounded)
+        for shape in ((1, 1), (3, 5), (130, 49), (300, 200), (4500, 97))
+        for rounded in (False, True)
+    ],
     "cross": lambda r: (
         [(integers(r, (50, 7), 8, np.int8), r.choice([-1, 1], (50, 3)).astype(np.int8))]
         + [(r.standard_normal((50, 7)).astype(t), r.standard_normal((50, 2))) for t in FLOATS]
@@ -372,6 +377,32 @@ def test_a_gram_matrix_of_many_columns_by_stripes(dtype, monkeypatch):
     assert reference.gram(z).dtype == whole.dtype
 
 
+@pytest.mark.parametrize("chosen_set", SETS, indirect=True)
+@pytest.mark.parametrize("rounded", [False, True])
+def test_quick_sums_of_floats_are_nearly_exact(rounded, chosen_set):
+    """To a millionth of the lengths of the columns, for denormals and large numbers too; and they add up in place."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((5000, 70)).astype(np.float32) * np.float32(10.0) ** rng.integers(-18, 18, 70)
+    z[:, 5] = np.float32(1e-40)
+    numbers = reference.to_bfloat16(z) if rounded else z
+    assert np.abs(numbers - z).max(axis=0)[6] <= np.abs(z[:, 6]).max() * (2.0**-8 if rounded else 0.0)
+    exact = numbers.astype(np.float64).T @ numbers.astype(np.float64)
+    lengths = np.sqrt(np.outer(*2 * [np.diagonal(exact)])) + 1e-60
+    once = native.float_gram(z, rounded)
+    assert np.array_equal(once, once.T)
+    assert (np.abs(once - exact) / lengths)[np.ix_(np.arange(70) != 5, np.arange(70) != 5)].max() < 1e-6
+    total = once.copy()
+    assert native.float_gram(np.repeat(z, 2, axis=1)[:, ::2], rounded, total) is total
+    np.testing.assert_allclose(total, 2 * once, rtol=1e-12)
+
+
+def test_rounding_to_bfloat16():
+    z = np.array([1.0, 1 + 2**-8, 1 + 3 * 2**-8, -1 - 2**-8 - 2**-20, 3e38, np.inf, np.nan, 0.0, -0.0], np.float32)
+    expected = np.array([1.0, 1.0, 1 + 2**-6, -1 - 2**-7, 3e38, np.inf, np.nan, 0.0, -0.0], np.float32)
+    np.testing.assert_allclose(reference.to_bfloat16(z), expected, rtol=3e-3)
+    assert np.array_equal(reference.to_bfloat16(z)[:4], expected[:4])
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [*FLOATS, np.int8, np.int16])
 def test_a_gram_matrix_is_added_to_another(dtype, order):
@@ -403,7 +434,7 @@ def of_row(name, others, row):
     return [other[row : row + 1] if k == which else other for k, other in enumerate(others)]
 
 
-@pytest.mark.parametrize("name", [n for n in ops.NAMES if n not in SUMS])
+@pytest.mark.parametrize("name", [n for n in ops.NAMES if n not in (*SUMS, "float_gram")])
 def test_rows_are_independent_and_inputs_are_left_alone(name):
     """One row at a time gives the same as all at once; strided and read-only rows work."""
     for first, *others in EXAMPLES[name](np.random.default_rng(1)):

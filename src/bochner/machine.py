@@ -11,7 +11,7 @@ from typing import Any
 
 from .ops import describe, threads
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "fht-cpu", "torch")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "fht-cpu", "scikit-learn-extra", "torch")
 
 
 def machine() -> dict[str, Any]:

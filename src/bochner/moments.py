@@ -72,9 +72,18 @@ class Moments:
 
     @classmethod
     def of(
-        cls, features: Any, y: np.ndarray, weight: np.ndarray | None = None, *, onto: np.ndarray | None = None
+        cls,
+        features: Any,
+        y: np.ndarray,
+        weight: np.ndarray | None = None,
+        *,
+        onto: np.ndarray | None = None,
+        quick: bool = False,
     ) -> Moments:
-        """The moments of some rows, as Rows has them; their Gram matrix is added to `onto`, if that is given."""
+        """The moments of some rows, as Rows has them; their Gram matrix is added to `onto`, if that is given.
+
+        With `quick`, float32 features are summed at their own precision: twice as fast, and good enough to compare.
+        """
         n = features.shape[0]
         if weight is not None:
             root = np.sqrt(weight)
@@ -86,7 +95,9 @@ class Moments:
             features = features.astype(wide)
             gram, cross = (features.T @ features).toarray(), features.T @ (y if y.dtype.kind == "f" else y.astype(wide))
         else:
-            gram, cross = ops.gram(features, onto), ops.cross(features, y)
+            is_quick = quick and features.dtype == np.float32
+            gram = ops.float_gram(features, False, onto) if is_quick else ops.gram(features, onto)
+            cross = ops.cross(features, y)
         sum_z = np.asarray(features.sum(axis=0, dtype=wide)).ravel()
         y = y.astype(np.int64 if y.dtype.kind == "i" else np.float64)
         return cls(n, n, sum_z, y.sum(axis=0), gram, np.asarray(cross), y.T @ y)

@@ -27,9 +27,11 @@ def bench_features(quick: bool = False) -> list[Entry]:
     W, b = rng.standard_normal((d, m)).astype(np.float32), rng.uniform(0, 6, m).astype(np.float32)
     entries: list[Entry] = []
 
-    def add(work: str, who: str, kind: str, action: Callable[[], Any], note: str = "", costs: Any = ()) -> None:
-        """Costs are those of one lot."""
-        seconds = lots * best_time(action, runs=1 if quick else 3)
+    def add(
+        work: str, who: str, kind: str, action: Callable[[], Any], note: str = "", costs: Any = (), part: int = 1
+    ) -> None:
+        """The action takes one lot, or that part of it; costs are those of a lot."""
+        seconds = lots * part * best_time(action, runs=1 if quick or part > 1 else 3)
         whole = {unit: float(lots * cost) for unit, cost in dict(costs).items()}
         entries.append(
             Entry(f"{work} {rows:,} x {d} -> {m:,}", who, kind, seconds, rows / seconds, "rows/s", note, whole)
@@ -53,6 +55,7 @@ def bench_features(quick: bool = False) -> list[Entry]:
     add("fourier", "numpy cos and sin of X W", "peer", lambda: pairs(X @ half), "pairs: m/2 frequencies, as ours")
     add("fourier", "scikit-learn RBFSampler", "peer", lambda: sampler.transform(X), "float32")
     add_torch(add, X, W)
+    add_extra(add, X, m)
     add("fourier", "X W alone, m/2 columns", "limit", lambda: X @ half, "the bare product of our float32 map")
     pools = rng.standard_normal((d, m)).astype(np.float32)
     maxout: list[tuple[str, Any, np.ndarray, dict[str, float]]] = [
@@ -133,6 +136,16 @@ def checked(name: str, basis: Any, data: np.ndarray) -> int:
     check(name, bool(close))
     made = sum(part.nbytes for part in (fast.data, fast.indices)) if hasattr(fast, "nnz") else fast.nbytes
     return (few.nbytes + int(made)) * len(data) // len(few)
+
+
+def add_extra(add: Callable[..., None], X: np.ndarray, m: int) -> None:
+    try:
+        from sklearn_extra.kernel_approximation import Fastfood as Peer
+    except (ImportError, ValueError):  # its wheels are of an older numpy, which a ValueError says
+        return
+    few = X[: LOT // 15].astype(np.float64)
+    peer = Peer(n_components=m, random_state=0).fit(few)
+    add("fourier", "scikit-learn-extra Fastfood", "peer", lambda: peer.transform(few), "float64", part=15)
 
 
 def add_torch(add: Callable[..., None], X: np.ndarray, W: np.ndarray) -> None:

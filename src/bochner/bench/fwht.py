@@ -11,6 +11,7 @@ from ..ops import native, reference
 from .limits import ONE_THREAD
 from .timing import Entry, best_time, check
 
+SLOW = ("numpy", "scikit-learn-extra")
 SIZES = (4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24)
 
 
@@ -35,7 +36,7 @@ def time_shape(rows: int, size: int, dtype: Any, *, least: float, definition: bo
     x = np.random.default_rng(0).standard_normal((rows, size)).astype(dtype)
     buffer = x.copy()  # one for all: pages and caches favour some places of memory
     for who, kind, transform in contestants(size, dtype):
-        if who == "numpy" and not definition:
+        if who in SLOW and not definition:
             continue
         if kind != "limit":
             check(f"{who} on {work}", is_transform(transform, x[: max(1, 4096 // size)]))
@@ -63,6 +64,13 @@ def contestants(size: int, dtype: Any) -> Iterator[tuple[str, str, Callable[[np.
         rows = fht_cpu.fht_2d_f32_rows if np.dtype(dtype) == np.float32 else fht_cpu.fht_2d_f64_rows
         yield "fht-cpu", "peer", lambda x: rows(x, 1)
     except ImportError:
+        pass
+    try:
+        from sklearn_extra.utils._cyfht import fht2
+
+        if np.dtype(dtype) == np.float64:
+            yield "scikit-learn-extra", "peer", fht2
+    except (ImportError, ValueError):  # its wheels are of an older numpy, which a ValueError says
         pass
     yield "numpy", "peer", lambda x: x.__setitem__(slice(None), reference.fwht(x))
     yield "touch", "limit", lambda x: np.multiply(x, dtype(1), out=x)

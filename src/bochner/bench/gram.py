@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg.blas import ssyrk
 
@@ -25,22 +27,28 @@ def bench_gram(quick: bool = False) -> list[Entry]:
         few = z[:64]
         exact = (few.astype(np.float64).T @ few).astype(np.int64)
         check(f"gram of {z.dtype}", bool(np.array_equal(native.gram(few), exact)))
+    for rounded in (False, True):  # of numbers this small every sum is exact
+        made = native.float_gram(floats[:500, some], rounded)
+        check("quick gram", bool(np.array_equal(made, reference.float_gram(floats[:500, some], rounded))))
     work, lots = f"gram {rows:,} x {m:,}", rows // LOT
     count = 2.0 * rows * m * m
 
     def entry(who: str, kind: str, seconds: float, note: str = "", costs: dict[str, float] | None = None) -> Entry:
         return Entry(work, who, kind, seconds, count / seconds / 1e9, "G operations/s", note, costs or {})
 
-    def ours(precision: str, z: np.ndarray, operations: str, times: float, note: str = "") -> Entry:
+    def ours(precision: str, z: np.ndarray, operations: str, times: float, note: str = "", *how: Any) -> Entry:
         # A triangle is half of the square; the sums are read and written once a lot.
         costs = {operations: times * count / 2, BYTES: lots * (z.nbytes + 16.0 * m * m)}
-        return entry(f"bochner {precision}", "ours", lots * best_time(lambda: native.gram(z), runs), note, costs)
+        seconds = best_time(lambda: native.float_gram(z, *how) if how else native.gram(z), runs)
+        return entry(f"bochner {precision}", "ours", lots * seconds, note, costs)
 
     runs = 1 if quick else 2
     entries = [
         ours("int8", eight, CODES, 1),
         ours("int14", fourteen, CODES, 3),
         ours("float32", floats, FLOATS, 2, "summed in float64, half as fast"),
+        ours("float32, quick", floats, FLOATS, 1, "512 rows at a time in float32, then float64", False),
+        ours("bfloat16", floats, FLOATS, 0.5, "rounded, then the same", True),
         entry("ssyrk (BLAS)", "peer", lots * best_time(lambda: ssyrk(1.0, floats.T), runs), "one triangle"),
     ]
     try:

@@ -21,7 +21,7 @@ NAMES = (
     "quantize", "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "calibrate", "rescale",
     "lookup",
     "project_waves", "project_maxout", "project_winners", "project_lookup", "fastfood_waves_integer",
-    "gram", "cross", "philox",
+    "gram", "float_gram", "cross", "philox",
 )  # fmt: skip
 TABLE: dict[tuple[str, str], Callable[..., Any]] = {(name, "reference"): getattr(reference, name) for name in NAMES}
 TABLE.update({(name, "native"): function for name, function in native.FUNCTIONS.items()})
@@ -92,7 +92,7 @@ quantize, project, project_phase, phase, waves_integer, fastfood_integer, calibr
     Op, NAMES[12:21]
 )
 project_waves, project_maxout, project_winners, project_lookup, fastfood_waves_integer = map(Op, NAMES[21:26])
-gram, cross, philox = map(Op, NAMES[26:])
+gram, float_gram, cross, philox = map(Op, NAMES[26:])
 cosine_table = reference.cosine_table
 streams.generate = philox  # streams stand below ops, so they are told
 

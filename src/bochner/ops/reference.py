@@ -289,6 +289,21 @@ def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
     return mirrored(total)
 
 
+def float_gram(z: np.ndarray, rounded: bool, total: np.ndarray | None = None) -> np.ndarray:
+    """Z'Z of float32 numbers, rounded to bfloat16 first if asked; added to `total` in place, if that is given.
+
+    This is the exact sum, in float64. A fast version may add up a thousand rows in float32 before.
+    """
+    return gram(to_bfloat16(z) if rounded else z, total)
+
+
+def to_bfloat16(z: np.ndarray) -> np.ndarray:
+    """The nearest float32 numbers of 8 significant bits, halves to even."""
+    bits = np.ascontiguousarray(z, dtype=np.float32).view(np.uint32)
+    nearest = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(z), np.float32(np.nan), nearest.view(np.float32))
+
+
 def upper_gram(z: np.ndarray, product: Callable[..., np.ndarray]) -> np.ndarray:
     """The upper triangle of Z'Z; of many columns a stripe at a time."""
     columns = z.shape[1]

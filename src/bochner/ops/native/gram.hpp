@@ -85,21 +85,6 @@ void gram_pack_part(const int16_t* z, size_t rows, size_t m, int part, size_t fi
   pack_panels(rows, m, first, last, rows_of, words, sums);
 }
 
-// The sums of a block to g, by stripes of few rows, which are still in the L1 cache when they are mirrored.
-INLINE void add_block(const int32_t* c, const int32_t* sums, size_t m, size_t i0, size_t i1, size_t j0, size_t j1,
-                      int64_t coefficient, bool last, int64_t* g) {
-  constexpr size_t STRIPE = 8;  // columns of its mirror image: a cache line
-  for (size_t i = i0; i < i1; i += STRIPE) {
-    const size_t stop = std::min(i + STRIPE, i1);
-    for (size_t r = i; r < stop; r++)
-      for (size_t j = std::max(r, j0); j < j1; j++)
-        g[r * m + j] += coefficient * (int64_t(c[(r - i0) * BLOCK + (j - j0)]) - int64_t(EXCESS) * sums[r]);
-    if (last)
-      for (size_t j = std::max(i, j0); j < j1; j++)
-        for (size_t r = i; r < std::min(stop, j); r++) g[j * m + r] = g[r * m + j];
-  }
-}
-
 // g += coefficient Z'Z for the block (block_i, block_j) of columns; with `last` also its mirror image is written.
 void gram_block(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
                 int64_t coefficient, bool last, int64_t* g) {
@@ -116,5 +101,6 @@ void gram_block(const int32_t* words, const int32_t* sums, size_t rows, size_t m
           gram_tile(left + (i / NR * steps + s) * NR + i % NR, words + j * steps + s * NR,
                     std::min(GRAM_CHUNK, steps - s), c.data() + (i - i0) * BLOCK + (j - j0), BLOCK);
   }
-  add_block(c.data(), sums, m, i0, std::min(i1, m), j0, std::min(j1, m), coefficient, last, g);
+  add_block(c.data(), m, i0, std::min(i1, m), j0, std::min(j1, m), last, g,
+            [=](int32_t sum, size_t r) { return coefficient * (int64_t(sum) - int64_t(EXCESS) * sums[r]); });
 }

@@ -27,10 +27,12 @@ namespace {
 #include "pools.hpp"
 #include "stumps.hpp"
 #include "registers.hpp"
+#include "symmetric.hpp"
 #include "products.hpp"
 #include "scalars.hpp"
 #include "waves.hpp"
 #include "dense.hpp"
+#include "float_gram.hpp"
 
 template <class T>
 constexpr FloatKernels<T> float_kernels() {
@@ -49,6 +51,7 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
       {dense_waves, dense_maxout, dense_winners, peak<float, 1>, peak<float, 1, true>, peak_divisions},
       {fwht<int32_t>, fastfood_integer, maxout<int32_t>, winners<int32_t>},
       product_kernels(),
+      float_gram_kernels(),
       {fastfood_waves_integer<int8_t>},
       {fastfood_waves_integer<int16_t>},
       {stumps<float, float, float>, stumps<float, float, int8_t>, stumps<double, double, double>,

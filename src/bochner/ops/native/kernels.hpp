@@ -102,6 +102,15 @@ struct ProductKernels {
   GramKernels gram;
 };
 
+// Sums of float32 numbers in float32 over few rows, then in float64; `rounded` to bfloat16 before, if asked.
+struct FloatGramKernels {
+  size_t panel, block;
+  size_t (*words)(size_t rows, size_t m, bool rounded);
+  void (*pack)(const float* z, size_t rows, size_t m, bool rounded, size_t first, size_t last, float* words);
+  void (*multiply)(const float* words, size_t rows, size_t m, bool rounded, size_t block_i, size_t block_j, bool last,
+                   double* g);
+};
+
 struct Kernels {
   FloatKernels<float> f32;
   FloatKernels<double> f64;
@@ -109,6 +118,7 @@ struct Kernels {
   DenseKernels dense;
   IntegerKernels i32;
   ProductKernels products;
+  FloatGramKernels float_gram;
   StructuredKernels<int8_t> structured_8;
   StructuredKernels<int16_t> structured_16;
   std::tuple<Stumps<float, float, float>, Stumps<float, float, int8_t>, Stumps<double, double, double>,
@@ -122,6 +132,8 @@ const Kernels& baseline_kernels();
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 const Kernels& vnni_kernels();
+const Kernels& bfloat16_kernels();
+const Kernels& best_vnni_kernels();  // either of the two, as the processor allows
 const Kernels& amx_kernels();
 const Kernels& amx_emulated_kernels();
 

@@ -44,7 +44,7 @@ std::vector<InstructionSet> runnable() {
 #if defined(BOCHNER_AMX)
   if (avx512 && amx_refusal().empty()) sets.push_back({"amx", amx_kernels});
 #endif
-  if (avx512 && __builtin_cpu_supports("avx512vnni")) sets.push_back({"vnni", vnni_kernels});
+  if (avx512 && __builtin_cpu_supports("avx512vnni")) sets.push_back({"vnni", best_vnni_kernels});
   if (avx512) sets.push_back({"avx512", avx512_kernels});
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back({"avx2", avx2_kernels});
 #endif
@@ -54,6 +54,18 @@ std::vector<InstructionSet> runnable() {
 }
 
 }  // namespace
+
+#if defined(BOCHNER_X86)
+const Kernels& best_vnni_kernels() { return has_bfloat16() ? bfloat16_kernels() : vnni_kernels(); }
+#endif
+
+bool has_bfloat16() {
+#if defined(BOCHNER_X86)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
 
 const std::vector<InstructionSet>& instruction_sets() {
   static const std::vector<InstructionSet> found = runnable();

@@ -302,19 +302,45 @@ void gram_pack(In<Z> z, int part, size_t first, size_t last, nb::ndarray<int32_t
   pack(gram, z, part, first, last, words.data(), sums.data());
 }
 
+void require_blocks(const In<int32_t>& blocks, size_t count) {
+  require(blocks.shape(1) == 2, "gram: a block has two numbers");
+  for (size_t k = 0; k < blocks.size(); k++)
+    require(blocks.data()[k] >= 0 && size_t(blocks.data()[k]) < count, "gram: there is no such block");
+}
+
 void gram_block(Row<int32_t> words, Row<int32_t> sums, size_t rows, In<int32_t> blocks, int64_t coefficient,
                 bool last, Out<int64_t> g) {
   const GramKernels& gram = chosen->kernels().products.gram;
-  const size_t m = g.shape(0), count = (m + gram.block - 1) / gram.block;
-  require(g.shape(1) == m && blocks.shape(1) == 2 && words.shape(0) == gram.words(rows, m) &&
+  const size_t m = g.shape(0);
+  require(g.shape(1) == m && words.shape(0) == gram.words(rows, m) &&
               sums.shape(0) == (m + gram.panel - 1) / gram.panel * gram.panel,
           "gram: the buffers have the wrong size");
-  for (size_t k = 0; k < blocks.size(); k++)
-    require(blocks.data()[k] >= 0 && size_t(blocks.data()[k]) < count, "gram: there is no such block");
+  require_blocks(blocks, (m + gram.block - 1) / gram.block);
   nb::gil_scoped_release free;
   for (size_t k = 0; k < blocks.shape(0); k++)
     gram.multiply(words.data(), sums.data(), rows, m, size_t(blocks.data()[2 * k]), size_t(blocks.data()[2 * k + 1]),
                   coefficient, last, g.data());
+}
+
+void float_gram_pack(In<float> z, bool rounded, size_t first, size_t last,
+                     nb::ndarray<float, nb::ndim<1>, nb::c_contig> words) {
+  const FloatGramKernels& gram = chosen->kernels().float_gram;
+  const size_t panels = (z.shape(1) + gram.panel - 1) / gram.panel;
+  require(first <= last && last <= panels && words.shape(0) == gram.words(z.shape(0), z.shape(1), rounded),
+          "gram: the buffers have the wrong size");
+  nb::gil_scoped_release free;
+  gram.pack(z.data(), z.shape(0), z.shape(1), rounded, first, last, words.data());
+}
+
+void float_gram_block(Row<float> words, size_t rows, bool rounded, In<int32_t> blocks, bool last, Out<double> g) {
+  const FloatGramKernels& gram = chosen->kernels().float_gram;
+  const size_t m = g.shape(0);
+  require(g.shape(1) == m && words.shape(0) == gram.words(rows, m, rounded), "gram: the buffers have the wrong size");
+  require_blocks(blocks, (m + gram.block - 1) / gram.block);
+  nb::gil_scoped_release free;
+  for (size_t k = 0; k < blocks.shape(0); k++)
+    gram.multiply(words.data(), rows, m, rounded, size_t(blocks.data()[2 * k]), size_t(blocks.data()[2 * k + 1]), last,
+                  g.data());
 }
 
 // ---- number by number ----
@@ -430,6 +456,13 @@ NB_MODULE(_native, m) {
   m.def("dense_waves", dense_waves, exact(), exact(), exact(), nb::arg(), exact());
   m.def("dense_maxout", dense_maxout, exact(), exact(), nb::arg(), exact(), nb::arg(), exact());
   m.def("dense_winners", dense_winners, exact(), exact(), nb::arg(), exact());
+  m.def("float_gram_sizes", [](size_t rows, size_t columns, bool rounded) {
+    const FloatGramKernels& gram = chosen->kernels().float_gram;
+    return std::vector<size_t>{gram.panel, gram.block, gram.words(rows, columns, rounded)};
+  });
+  m.def("float_gram_pack", float_gram_pack, exact(), nb::arg(), nb::arg(), nb::arg(), exact());
+  m.def("float_gram_block", float_gram_block, exact(), nb::arg(), nb::arg(), exact(), nb::arg(), exact());
+  m.def("has_bfloat16", has_bfloat16);
   m.def("gram_sizes", [](size_t rows, size_t columns) {
     const GramKernels& gram = chosen->kernels().products.gram;
     return std::vector<size_t>{gram.panel, gram.block, gram.words(rows, columns)};

@@ -2,7 +2,6 @@
 
 constexpr int32_t EXCESS = FLIP ? 128 : 0;
 
-INLINE size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 INLINE size_t steps_of(size_t numbers) { return round_up(numbers, DEPTH * UNIT) / DEPTH; }
 
 #include "project.hpp"

@@ -48,13 +48,24 @@ INLINE Words multiply_add(Words sum, Words first, Words second) {
 #endif
 }
 
+// Sum of the products of two pairs of bfloat16 numbers, in one instruction where there is one.
+INLINE Vector<float> multiply_add(Vector<float> sum, Words first, Words second) {
+#if defined(__AVX512BF16__)
+  return (Vector<float>)_mm512_dpbf16_ps((__m512)sum, (__m512bh)first, (__m512bh)second);
+#else
+  constexpr int32_t UPPER = int32_t(0xFFFF0000);
+  sum = multiply_add(sum, (Vector<float>)(first << 16), (Vector<float>)(second << 16));
+  return multiply_add(sum, (Vector<float>)(first & UPPER), (Vector<float>)(second & UPPER));
+#endif
+}
+
 // c (MR x NR) += sum over steps of a (MR words) times b (NR words). FLIPPED says that b must be made unsigned.
-template <class T, bool FLIPPED = false>
-INLINE void multiply(const T* a, size_t a_row, size_t a_step, const T* b, size_t steps, T* c, size_t ldc) {
-  Vector<T> sums[MR][3] = {};
-  const Vector<T> zero = {};
+template <bool FLIPPED = false, class Word, class Sum>
+INLINE void multiply(const Word* a, size_t a_row, size_t a_step, const Word* b, size_t steps, Sum* c, size_t ldc) {
+  Vector<Sum> sums[MR][3] = {};
+  const Vector<Word> zero = {};
   for (size_t s = 0; s < steps; s++, a += a_step, b += NR) {
-    Vector<T> across[3];
+    Vector<Word> across[3];
 #pragma GCC unroll 3
     for (size_t v = 0; v < 3; v++) {
       across[v] = load(b + v * LANES);
@@ -62,7 +73,7 @@ INLINE void multiply(const T* a, size_t a_row, size_t a_step, const T* b, size_t
     }
 #pragma GCC unroll 8
     for (size_t r = 0; r < MR; r++) {
-      const Vector<T> down = a[r * a_row] - zero;  // 0 + a would be an addition: it changes the sign of a float -0
+      const Vector<Word> down = a[r * a_row] - zero;  // 0 + a would be an addition: it changes the sign of a float -0
 #pragma GCC unroll 3
       for (size_t v = 0; v < 3; v++)
         sums[r][v] = FLIPPED ? multiply_add(sums[r][v], across[v], down) : multiply_add(sums[r][v], down, across[v]);
@@ -72,7 +83,7 @@ INLINE void multiply(const T* a, size_t a_row, size_t a_step, const T* b, size_t
   for (size_t r = 0; r < MR; r++)
 #pragma GCC unroll 3
     for (size_t v = 0; v < 3; v++) {
-      T* p = c + r * ldc + v * LANES;
+      Sum* p = c + r * ldc + v * LANES;
       store(p, load(p) + sums[r][v]);
     }
 }
@@ -82,7 +93,7 @@ INLINE void project_tile(const int32_t* a, size_t a_row, const int32_t* b, size_
   multiply(a, a_row, 1, b, steps, c, ldc);
 }
 INLINE void gram_tile(const int32_t* a, const int32_t* b, size_t steps, int32_t* c, size_t ldc) {
-  multiply<int32_t, true>(a, 1, NR, b, steps, c, ldc);
+  multiply<true>(a, 1, NR, b, steps, c, ldc);
 }
 
 // How many products of two numbers `steps` rounds of multiply-adds in registers do: the limit that memory does not touch.
@@ -106,7 +117,7 @@ double peak(size_t steps, T* sink) {
   return double(steps) * 12 * LANES * DEEP;
 }
 // How many float64 divisions they do.
-double peak_divisions(size_t steps, double* sink) {
+[[maybe_unused]] double peak_divisions(size_t steps, double* sink) {
   Vector<double> quotients[8];
   for (size_t s = 0; s < steps; s++)
 #pragma GCC unroll 8
@@ -119,4 +130,4 @@ double peak_divisions(size_t steps, double* sink) {
   *sink = quotients[0][0];
   return double(steps) * 8 * Lane<double>::count;
 }
-double peak_products(size_t steps, int32_t* sink) { return peak<int32_t, DEPTH>(steps, sink); }
+[[maybe_unused]] double peak_products(size_t steps, int32_t* sink) { return peak<int32_t, DEPTH>(steps, sink); }

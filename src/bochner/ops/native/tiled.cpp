@@ -24,6 +24,7 @@ namespace {
 #include "pools.hpp"
 #include "tiles.hpp"
 #include "tile_products.hpp"
+#include "symmetric.hpp"
 #include "products.hpp"
 
 Kernels with_tiles(Kernels kernels) {

@@ -34,6 +34,8 @@ INLINE void store(T* p, Vector<T> v) {
   std::memcpy(p, &v, BYTES);
 }
 
+INLINE size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+
 // sum + a * b, rounded once where the instruction set can.
 INLINE Vector<float> multiply_add(Vector<float> sum, Vector<float> a, Vector<float> b) {
 #if defined(__AVX512F__)

@@ -1,0 +1,156 @@
+"""Work on rows of numbers, each row or number by itself: transforms, pools, comparisons, codes and random bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import reference
+from ..threads import over_rows
+from .sets import _native
+
+ROWS = 64  # that are worth a thread
+WIDE = 1 << 16  # numbers that are worth a thread, where a row is cheap
+GATED = (np.int8, np.int16, np.float32, np.float64)
+
+
+def fwht(x: np.ndarray) -> np.ndarray:
+    out = np.array(x, order="C")
+    rows = out.reshape(-1, out.shape[-1])
+    over_rows(lambda part: _native.fwht(rows[part]), len(rows), WIDE // rows.shape[1] + 1)
+    return out
+
+
+def fastfood(
+    x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, calibration: np.ndarray
+) -> np.ndarray:
+    x, out = np.ascontiguousarray(x), np.empty((len(x), signs.size), dtype=x.dtype)
+    weights = [np.ascontiguousarray(w, dtype=x.dtype) for w in (gaussian, calibration)]
+    over_rows(lambda part: _native.fastfood(x[part], signs, permutation, *weights, out[part]), len(x), ROWS)
+    return out
+
+
+def fastfood_waves(
+    x: np.ndarray,
+    signs: np.ndarray,
+    permutation: np.ndarray,
+    gaussian: np.ndarray,
+    calibration: np.ndarray,
+    kept: int,
+    phases: np.ndarray,
+    height: np.number,
+) -> np.ndarray:
+    if x.dtype != np.float32:
+        return reference.waves(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
+    x, out = np.ascontiguousarray(x), np.empty((len(x), 2 * kept - len(phases)), dtype=np.float32)
+    weights = [np.ascontiguousarray(w, dtype=np.float32) for w in (gaussian, calibration)]
+    phases = np.ascontiguousarray(phases, dtype=np.float32)
+
+    def part(rows: slice) -> None:
+        _native.fastfood_waves(x[rows], signs, permutation, *weights, phases, height.item(), out[rows])
+
+    over_rows(part, len(x), ROWS)
+    return out
+
+
+def fastfood_integer(
+    x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, shift: int
+) -> np.ndarray:
+    x, out = np.ascontiguousarray(x, dtype=np.int32), np.empty((len(x), signs.size), dtype=np.int32)
+    over_rows(
+        lambda rows: _native.fastfood_integer(x[rows], signs, permutation, gaussian, shift, out[rows]), len(x), ROWS
+    )
+    return out
+
+
+def fastfood_waves_integer(
+    x: np.ndarray,
+    signs: np.ndarray,
+    permutation: np.ndarray,
+    gaussian: np.ndarray,
+    shift: int,
+    multipliers: np.ndarray,
+    kept: int,
+    offsets: np.ndarray,
+    table: np.ndarray,
+) -> np.ndarray:
+    x, out = np.ascontiguousarray(x, dtype=np.int32), np.empty((len(x), 2 * kept - len(offsets)), dtype=table.dtype)
+    multipliers, offsets, table = map(np.ascontiguousarray, (multipliers, offsets, table))
+
+    def part(rows: slice) -> None:
+        _native.fastfood_waves_integer(
+            x[rows], signs, permutation, gaussian, shift, multipliers, offsets, table, out[rows]
+        )
+
+    over_rows(part, len(x), ROWS)
+    return out
+
+
+def waves(projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None) -> np.ndarray:
+    if projections.dtype != np.float32:
+        return reference.waves(projections, phases, height, out)
+    x, phases = np.ascontiguousarray(projections), np.ascontiguousarray(phases, dtype=np.float32)
+    fits = out is not None and out.flags.c_contiguous
+    made = out if fits and out is not None else np.empty((len(x), 2 * x.shape[1] - len(phases)), dtype=np.float32)
+    over_rows(lambda rows: _native.waves(x[rows], phases, height.item(), made[rows]), len(x), ROWS)
+    if out is not None and not fits:
+        out[:] = made
+    return made if out is None else out
+
+
+def maxout(projections: np.ndarray, pool_size: int) -> np.ndarray:
+    x = np.ascontiguousarray(projections)
+    out = np.empty((len(x), x.shape[1] // pool_size), dtype=x.dtype)
+    over_rows(lambda rows: _native.maxout(x[rows], pool_size, out[rows]), len(x), ROWS)
+    return out
+
+
+def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
+    x = np.ascontiguousarray(projections)
+    out = np.empty((len(x), x.shape[1] // pool_size), dtype=np.int32)
+    over_rows(lambda rows: _native.winners(x[rows], pool_size, out[rows]), len(x), ROWS)
+    return out
+
+
+def gates(winners: np.ndarray, through: np.ndarray, pool_size: int) -> np.ndarray:
+    if winners.dtype != np.int32 or through.dtype not in GATED:
+        return reference.gates(winners, through, pool_size)
+    winners, through = np.ascontiguousarray(winners), np.ascontiguousarray(through)
+    out = np.empty((len(winners), winners.shape[1] * pool_size), dtype=through.dtype)
+    over_rows(lambda rows: _native.gates(winners[rows], through[rows], pool_size, out[rows]), len(out), ROWS)
+    return out
+
+
+def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.number) -> np.ndarray:
+    if x.dtype.kind != "f" and height.dtype != np.int8:
+        return reference.stumps(x, coordinates, thresholds, height)
+    x, coordinates = map(np.ascontiguousarray, (x, coordinates))
+    if x.dtype.kind == "f":
+        thresholds = np.ascontiguousarray(thresholds, dtype=x.dtype)
+    else:  # a byte is above a threshold if it is above the integer below that
+        least, most = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
+        thresholds = np.clip(np.floor(np.nan_to_num(thresholds, nan=most)), least - 1, most).astype(np.int16)
+    out = np.empty((len(x), len(coordinates)), dtype=height.dtype)
+    over_rows(lambda rows: _native.stumps(x[rows], coordinates, thresholds, height.item(), out[rows]), len(x), ROWS)
+    return out
+
+
+def quantize(x: np.ndarray, center: np.ndarray, step: float, low: int, high: int) -> np.ndarray:
+    if x.dtype.kind != "f":
+        return reference.quantize(x, center, step, low, high)
+    x, out = np.ascontiguousarray(x), np.empty(x.shape, dtype=np.uint8 if low == 0 else np.int8)
+    least = WIDE // max(x.shape[1], 1) + 1
+    over_rows(lambda rows: _native.quantize(x[rows], center, step, low, high, out[rows]), len(x), least)
+    return out
+
+
+def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.ndarray, columns: int) -> np.ndarray:
+    x, shift, pitch, multipliers = map(np.ascontiguousarray, (x, shift, pitch, multipliers))
+    out = np.empty((len(x), len(shift)), dtype=np.int64)
+    over_rows(lambda rows: _native.bins(x[rows], shift, pitch, multipliers, columns, out[rows]), len(x), ROWS)
+    return out
+
+
+def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:
+    out = counter.copy()
+    over_rows(lambda rows: _native.philox(out[rows], *key), len(out), 1 << 14)
+    return out

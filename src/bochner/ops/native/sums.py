@@ -1,0 +1,81 @@
+"""Gram matrices: exact ones of integers, and quick ones of float32 numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import reference, threads
+from ..threads import over_rows, run
+from .sets import _native
+
+MOST_ROWS = 1 << 14  # whose products of 8-bit numbers add up to less than 2^31
+FLOAT_ROWS = 1 << 12  # that are packed at once
+
+
+def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
+    if total is not None and not (total.dtype == np.int64 and total.flags.c_contiguous):
+        return reference.gram(z, total)
+    if z.dtype == np.int8:
+        parts = [(0, 1)]
+    elif z.dtype == np.int16 and z.max(initial=0) <= 8191 and z.min(initial=0) >= -8191:
+        # z = 128 h + l, and h l' + l h' = (h + l)(h + l)' - h h' - l l'.
+        parts = [(0, 2**14 - 2**7), (1, 1 - 2**7), (2, 2**7)]
+    else:
+        return reference.gram(z, total)
+    if total is None:
+        total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64)
+    lots = [(start, *part) for start in range(0, len(z), MOST_ROWS) for part in parts]
+    for start, part, coefficient in lots:
+        rows = np.ascontiguousarray(z[start : start + MOST_ROWS])
+        _add_gram(rows, part, coefficient, (start, part, coefficient) == lots[-1], total)
+    return total
+
+
+def _add_gram(z: np.ndarray, part: int, coefficient: int, last: bool, total: np.ndarray) -> None:
+    """The upper triangle of total += coefficient Z'Z; with `last`, the lower one too."""
+    panel, block, size = _native.gram_sizes(*z.shape)
+    panels = -(-z.shape[1] // panel)
+    words, sums = _on_lines(size, np.int32), np.empty(panels * panel, dtype=np.int32)
+    over_rows(lambda p: _native.gram_pack(z, part, p.start, p.stop, words, sums), panels, 1)
+    _by_blocks(z.shape[1], block, lambda b: _native.gram_block(words, sums, len(z), b, coefficient, last, total))
+
+
+def float_gram(z: np.ndarray, rounded: bool, total: np.ndarray | None = None) -> np.ndarray:
+    suits = z.dtype == np.float32 and (total is None or (total.dtype == np.float64 and total.flags.c_contiguous))
+    if not suits:
+        return reference.float_gram(z, rounded, total)
+    if total is None:
+        total = np.zeros((z.shape[1], z.shape[1]))
+    room = _on_lines(_native.float_gram_sizes(min(len(z), FLOAT_ROWS), z.shape[1], rounded)[2], np.float32)
+    for start in range(0, len(z), FLOAT_ROWS):
+        rows, last = np.ascontiguousarray(z[start : start + FLOAT_ROWS]), start + FLOAT_ROWS >= len(z)
+        _add_float_gram(rows, rounded, last, total, room)
+    return total
+
+
+def _add_float_gram(z: np.ndarray, rounded: bool, last: bool, total: np.ndarray, room: np.ndarray) -> None:
+    """The upper triangle of total += Z'Z; with `last`, the lower one too. Numbers are packed in `room`."""
+    panel, block, size = _native.float_gram_sizes(*z.shape, rounded)
+    words = room[:size]
+    over_rows(lambda p: _native.float_gram_pack(z, rounded, p.start, p.stop, words), -(-z.shape[1] // panel), 1)
+    _by_blocks(z.shape[1], block, lambda b: _native.float_gram_block(words, len(z), rounded, b, last, total))
+
+
+def _by_blocks(columns: int, block: int, multiply: Callable[[np.ndarray], Any]) -> None:
+    """Multiply all blocks (i, j) of columns on and above the diagonal, by all threads."""
+    count = -(-columns // block)
+    places = np.array([(i, j) for j in range(count) for i in range(j + 1)], dtype=np.int32).reshape(-1, 2)
+    # More lots than threads, so that none waits long for the last.
+    lots = np.array_split(places, min(len(places), 8 * threads.count()))
+    run([partial(multiply, lot) for lot in lots])
+
+
+def _on_lines(size: int, dtype: Any) -> np.ndarray:
+    """Words of 32 bits that start on a cache line: a row of a tile that crosses two costs two loads."""
+    room = np.empty(size + 16, dtype=dtype)
+    start = -room.ctypes.data % 64 // 4
+    return room[start : start + size]
