@@ -15,6 +15,7 @@ SETS = {
     "avx2": ("kernels.cpp", ["-mavx2", "-mfma"]),
     "avx512": ("kernels.cpp", AVX512),
     "vnni": ("kernels.cpp", [*AVX512, "-mavx512vnni"]),
+    "bfloat16": ("bfloat16.cpp", [*AVX512, "-mavx512vnni", "-mavx512bf16"]),
     "amx": ("tiled.cpp", [*AVX512, "-mavx512vnni", "-DBOCHNER_OTHERS=vnni"]),
     "amx_emulated": ("tiled.cpp", ["-DBOCHNER_OTHERS=baseline", "-DBOCHNER_EMULATED"]),
 }

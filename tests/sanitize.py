@@ -12,7 +12,7 @@ import tempfile
 from extension import NATIVE, build, run_tests
 
 FLAGS = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-SETS = ("baseline", "avx2", "avx512", "vnni", "amx_emulated")
+SETS = ("baseline", "avx2", "avx512", "vnni", "bfloat16", "amx_emulated")
 
 
 def runtime(name):

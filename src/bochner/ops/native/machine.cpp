@@ -56,16 +56,10 @@ std::vector<InstructionSet> runnable() {
 }  // namespace
 
 #if defined(BOCHNER_X86)
-const Kernels& best_vnni_kernels() { return has_bfloat16() ? bfloat16_kernels() : vnni_kernels(); }
-#endif
-
-bool has_bfloat16() {
-#if defined(BOCHNER_X86)
-  return __builtin_cpu_supports("avx512bf16");
-#else
-  return false;
-#endif
+const Kernels& best_vnni_kernels() {
+  return __builtin_cpu_supports("avx512bf16") ? bfloat16_kernels() : vnni_kernels();
 }
+#endif
 
 const std::vector<InstructionSet>& instruction_sets() {
   static const std::vector<InstructionSet> found = runnable();

@@ -15,9 +15,6 @@ struct InstructionSet {
 // Best first. The emulated set is last, so that it is never chosen by itself.
 const std::vector<InstructionSet>& instruction_sets();
 
-// Whether the processor multiplies pairs of bfloat16 numbers.
-bool has_bfloat16();
-
 // Why there is no AMX, as a clause; empty if there is.
 const std::string& amx_refusal();
 

@@ -462,7 +462,6 @@ NB_MODULE(_native, m) {
   });
   m.def("float_gram_pack", float_gram_pack, exact(), nb::arg(), nb::arg(), nb::arg(), exact());
   m.def("float_gram_block", float_gram_block, exact(), nb::arg(), nb::arg(), exact(), nb::arg(), exact());
-  m.def("has_bfloat16", has_bfloat16);
   m.def("gram_sizes", [](size_t rows, size_t columns) {
     const GramKernels& gram = chosen->kernels().products.gram;
     return std::vector<size_t>{gram.panel, gram.block, gram.words(rows, columns)};
