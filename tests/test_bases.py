@@ -367,3 +367,13 @@ def test_stumps_of_bytes_are_those_of_the_same_numbers():
         of_floats = RandomStumps(300, precision="int8", random_state=0).fit(X.astype(np.float64))
         assert np.array_equal(of_bytes.transform(X), of_floats.transform(X.astype(np.float64)))
         np.testing.assert_allclose(of_bytes.kernel(X[:5]), of_floats.kernel(X[:5].astype(np.float64)))
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_projections_that_are_kept_are_few(precision):
+    """Where no op turns them into features at once, a tile of units has no more than 8,192 of them in a row."""
+    for basis in (RandomMaxout(40_000, structured=True), RandomFourier(40_000, kernel=kernels.Laplacian(2.0))):
+        basis.set_params(precision=precision, random_state=0).fit(np.eye(5, dtype=np.float32))
+        units, _, projections = basis._units()
+        for (start, stop), _ in basis._tiles(2000, 0, units, basis._is_fused(np.dtype(np.float64))):
+            assert (stop - start) * projections <= max(8192, projections)

@@ -150,7 +150,8 @@ def test_the_search_for_a_penalty_ends_at_the_best_of_its_neighbours(monkeypatch
     RandomFeatureClassifier(fourier(), solver="cholesky").fit(X, LABELS)
     for counts in found:
         best = len(counts) - 1 - np.argmin(counts[::-1])
-        assert np.isfinite(counts[max(best - 1, 0) : best + 2]).all()
+        around = counts[max(best - 1, 0) : best + 2]
+        assert np.isfinite(around).all() or np.sum(around == counts[best]) > 1  # no better, or a level
         assert np.isfinite(counts).sum() < len(counts)
     RandomFeatureClassifier(fourier(), alpha=[1e-9, 1e-3, 1.0, 1e3], solver="cholesky").fit(X, LABELS)
     assert np.isfinite(found[-1]).all()  # whoever gives candidates has all of them tried

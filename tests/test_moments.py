@@ -173,6 +173,13 @@ def test_folds_add_up():
     assert same(folded.merged(), Moments.of(Z, Y))
 
 
+def test_the_mean_square_of_large_sums_does_not_overflow():
+    Z, Y = integer_rows(90)
+    part = Moments.of(Z, Y)
+    part.gram += np.diag(np.full(7, 2**61 - 2**40))
+    assert np.isclose(FoldedMoments([part]).mean_square(1.0, False), 7 * (2**61 - 2**40) / 90, rtol=1e-6)
+
+
 def test_prefix_is_the_moments_of_the_first_columns():
     Z, Y = integer_rows(50)
     assert same(Moments.of(Z, Y).prefix(3), Moments.of(np.ascontiguousarray(Z[:, :3]), Y))

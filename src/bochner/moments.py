@@ -71,19 +71,8 @@ class Moments:
     square: np.ndarray
 
     @classmethod
-    def of(
-        cls,
-        features: Any,
-        y: np.ndarray,
-        weight: np.ndarray | None = None,
-        *,
-        onto: np.ndarray | None = None,
-        quick: bool = False,
-    ) -> Moments:
-        """The moments of some rows, as Rows has them; their Gram matrix is added to `onto`, if that is given.
-
-        With `quick`, float32 features are summed at their own precision: twice as fast, and good enough to compare.
-        """
+    def of(cls, features: Any, y: np.ndarray, weight: np.ndarray | None = None) -> Moments:
+        """The moments of some rows, as Rows has them."""
         n = features.shape[0]
         if weight is not None:
             root = np.sqrt(weight)
@@ -95,24 +84,27 @@ class Moments:
             features = features.astype(wide)
             gram, cross = (features.T @ features).toarray(), features.T @ (y if y.dtype.kind == "f" else y.astype(wide))
         else:
-            is_quick = quick and features.dtype == np.float32
-            gram = ops.float_gram(features, False, onto) if is_quick else ops.gram(features, onto)
-            cross = ops.cross(features, y)
-        sum_z = np.asarray(features.sum(axis=0, dtype=wide)).ravel()
-        y = y.astype(np.int64 if y.dtype.kind == "i" else np.float64)
-        return cls(n, n, sum_z, y.sum(axis=0), gram, np.asarray(cross), y.T @ y)
+            gram, cross = ops.gram(features), ops.cross(features, y)
+        sum_z, sum_y, square = simple_sums(features, y)
+        return cls(n, n, sum_z, sum_y, gram, np.asarray(cross), square)
 
     @staticmethod
     def plus_rows(total: Moments | None, rows: Rows) -> Moments:
-        """The moments with those of more rows. Exact sums are added in place: no second matrix is made for them."""
+        """The moments with those of more rows, in place: integers are summed where the sums are, in no other matrix."""
         if total is None:
             return Moments.of(*rows)
+        features, y, weight = rows
         kinds = total.gram.dtype.kind, total.square.dtype.kind
-        plain = rows.weight is None and not scipy.sparse.issparse(rows.features)
-        if not plain or kinds != (rows.features.dtype.kind, rows.y.dtype.kind):
+        if weight is not None or scipy.sparse.issparse(features) or kinds != (features.dtype.kind, y.dtype.kind):
             total += Moments.of(*rows)
             return total
-        return total._increase(Moments.of(*rows, onto=total.gram), [f.name for f in fields(total) if f.name != "gram"])
+        ops.gram(features, total.gram)
+        total.cross += ops.cross(features, y)
+        for sums, more in zip((total.sum_z, total.sum_y, total.square), simple_sums(features, y), strict=True):
+            sums += more
+        total.rows += len(y)
+        total.weight += len(y)
+        return total._guarded()
 
     @property
     def is_exact(self) -> bool:
@@ -141,13 +133,10 @@ class Moments:
     def __iadd__(self, other: Moments) -> Moments:
         if self.gram.dtype != other.gram.dtype or self.cross.dtype != other.cross.dtype:
             return self + other
-        return self._increase(other, [f.name for f in fields(self)])
-
-    def _increase(self, other: Moments, names: list[str]) -> Moments:
-        for name in names:
-            value = getattr(self, name)
-            value += getattr(other, name)
-            setattr(self, name, value)
+        for f in fields(self):
+            value = getattr(self, f.name)
+            value += getattr(other, f.name)
+            setattr(self, f.name, value)
         return self._guarded()
 
     def _guarded(self) -> Moments:
@@ -235,7 +224,7 @@ class FoldedMoments:
     def mean_square(self, scale: float, intercept: bool) -> float:
         """The mean squared length of a (centred) feature vector of all folds."""
         weight, rows = (float(sum(getattr(part, name) for part in self._parts)) for name in ("weight", "rows"))
-        square = float(sum(np.trace(part.gram) for part in self._parts))
+        square = sum(float(np.trace(part.gram, dtype=np.float64)) for part in self._parts)
         if intercept:
             square -= float(np.sum(np.sum([part.sum_z for part in self._parts], axis=0) ** 2.0)) / weight
         return square * scale**2 / max(weight, rows)
@@ -243,6 +232,13 @@ class FoldedMoments:
     @property
     def _parts(self) -> list[Moments]:
         return [part for part in self.folds if part is not None]
+
+
+def simple_sums(features: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sums of features and of targets, and Y'Y; exact for integers."""
+    wide = np.int64 if features.dtype.kind == "i" else np.float64
+    y = y.astype(np.int64 if y.dtype.kind == "i" else np.float64)
+    return np.asarray(features.sum(axis=0, dtype=wide)).ravel(), y.sum(axis=0), y.T @ y
 
 
 def times_rows(features: Any, factor: np.ndarray) -> Any:

@@ -292,12 +292,12 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     def _tiles(self, n: int, first: int, last: int, fused: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:
         """Every (units, rows) tile, all rows of a tile of units before the next units."""
         _, drawn, projections = self._units()
-        packed = fused or (self._is_integer and ops.has_fast("project_waves"))  # projections are not kept
-        per_tile = max(1, min(TILE // max(drawn, 1), last - first if packed else 8192 // max(projections, 1)))
+        most = last - first if fused else 8192 // max(projections, 1)  # a fused op keeps no projections
+        per_tile = max(1, min(TILE // max(drawn, 1), most))
         rows = max(16, TILE // (min(per_tile, last - first) * projections))
         if fused and per_tile >= last - first:  # what the op makes is the result
             rows = max(rows, n)
-        elif packed:  # weights are packed once for all rows
+        elif fused or (self._is_integer and ops.has_fast("project_waves")):  # weights are packed once for all rows
             rows = max(rows, MANY_ROWS)
         for start in range(first, last, per_tile):
             for row in range(0, n, rows):

@@ -128,6 +128,7 @@ class Blocks(ABC):
         for part in self._parts(function, start, rows, title, workers):
             if part is not None:
                 total = add(total, part)
+            part = None  # it may be as large as a block, and the next one is about to be made
             done = min(done + rows, self.n_rows)
             if after is not None:
                 after(total, done)

@@ -193,7 +193,7 @@ def split_moments(basis: Basis, block: Block, out: np.ndarray) -> FoldedMoments:
     parts: list[Moments | None] = []
     for rows in (out, ~out):
         weight = None if block.weight is None else block.weight[rows]
-        parts.append(Moments.of(features[rows], block.y[rows], weight, quick=True) if rows.any() else None)
+        parts.append(Moments.of(features[rows], block.y[rows], weight) if rows.any() else None)
     return FoldedMoments(parts)
 
 

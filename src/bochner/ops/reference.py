@@ -271,7 +271,7 @@ def project_lookup(
 
 
 def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
-    """Z'Z: int64 and exact for int8 and int16, float64 for floats; added to `total` in place, if that is given.
+    """Z'Z: int64 and exact for int8 and int16, float64 for floats; added in place to a symmetric `total`, if given.
 
     Exact because every partial sum is an integer that the float type holds: float32 for 1024 rows of int8, float64 for
     2^53 / 2^30 rows of int16. Only the upper triangle is computed, then mirrored. Float32 is summed in float64 too:
@@ -290,9 +290,10 @@ def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
 
 
 def float_gram(z: np.ndarray, rounded: bool, total: np.ndarray | None = None) -> np.ndarray:
-    """Z'Z of float32 numbers, rounded to bfloat16 first if asked; added to `total` in place, if that is given.
+    """Z'Z of float32 numbers, rounded to bfloat16 first if asked; added in place to `total`, as in gram.
 
-    This is the exact sum, in float64. A fast version may add up a thousand rows in float32 before.
+    This is the sum in float64. A fast version may add up a thousand rows in float32 before, and take numbers too small
+    for normal floats as zero: for sums that nothing is to be subtracted from or solved with at small penalties.
     """
     return gram(to_bfloat16(z) if rounded else z, total)
 

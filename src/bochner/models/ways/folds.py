@@ -1,12 +1,13 @@
-"""The penalty of a classifier, by its errors on rows left out: models come from sums, and one pass counts the errors.
+"""The penalty of a classifier, by its errors on rows left out: models come from sums, and a pass counts the errors.
 
 With few features there are five folds, each left out once; sums of the others are a subtraction. With many, a fifth of
 the rows is left out, and since each candidate costs a factorisation, the search begins where the leading features have
-the smallest squared error and goes on from the best candidate to its neighbours until none of them is better.
+the smallest squared error and goes on from the best candidate to its neighbours while that makes it better.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def by_folds(problem: Problem, folded: FoldedMoments) -> tuple[float, str]:
                 models[fold] = models_at(problem, rest, alphas)
         if not models:
             return float(alphas[-1]), FEW
-        counts = count_errors(problem, models, len(alphas))
+        counts = count_errors(problem, models, range(len(alphas)))
     else:
         how = "error of a held-out fifth"
         held, others = folded.folds
@@ -71,10 +72,12 @@ def search(problem: Problem, held: Moments, others: Moments, alphas: np.ndarray)
         ahead = sorted(left & {start - 1, start, start + 1})
     rest = others.centered(problem.scale, problem.intercept)
     while ahead:
-        counts[ahead] = count_errors(problem, {0: models_at(problem, rest, alphas[ahead])}, len(ahead))
+        counts[ahead] = count_errors(problem, {0: models_at(problem, rest, alphas[ahead])}, ahead)
         left.difference_update(ahead)
         best = smallest(alphas, counts)
-        ahead = sorted(left & {best - 1, best + 1})
+        around = counts[max(best - 1, 0) : best + 2]
+        is_level = np.isfinite(counts[best]) and np.sum(around == counts[best]) > 1  # the next step would be no better
+        ahead = [] if is_level else sorted(left & {best - 1, best + 1})
     return counts
 
 
@@ -98,12 +101,15 @@ def models_at(problem: Problem, rest: Centered, alphas: np.ndarray) -> tuple[np.
     return problem.scale * b, rest.mean_y - rest.mean_z @ b
 
 
-def count_errors(problem: Problem, models: Models, penalties: int) -> np.ndarray:
-    """The (weighted) number of errors at each penalty, of the models on the folds that they do not know."""
+def count_errors(problem: Problem, models: Models, tried: Sequence[int]) -> np.ndarray:
+    """The (weighted) number of errors at each penalty, of the models on the folds that they do not know.
+
+    The title says which candidates they are, so that a checkpoint does not give its counts to others.
+    """
 
     def errors(block: Block) -> np.ndarray:
         folds = fold_of(block, FOLDS)
-        count = np.zeros(penalties)
+        count = np.zeros(len(tried))
         for fold, (weights, intercepts) in models.items():
             rows = np.flatnonzero(folds == fold)
             if not len(rows):
@@ -117,7 +123,8 @@ def count_errors(problem: Problem, models: Models, penalties: int) -> np.ndarray
         return count
 
     width = int(problem.width) + int(problem.basis.n_components)
-    return np.asarray(problem.blocks.reduce(errors, width=width, title="errors of folds"))
+    title = f"errors of folds at penalties {', '.join(map(str, tried))}"
+    return np.asarray(problem.blocks.reduce(errors, width=width, title=title))
 
 
 def all_scores(features: Any, weights: np.ndarray) -> np.ndarray:

@@ -1,4 +1,8 @@
-// The fast Walsh-Hadamard transform.
+// The fast Walsh-Hadamard transform, in passes over the numbers that do several levels each. Of 2^20 float32 numbers:
+//   levels 0-3    within a register                     \ first pass of a leaf, 2^11 numbers in the L1 cache (AVX-512:
+//   levels 4-7    among 16 registers next to each other /  the registers hold 16 vectors)
+//   levels 8-10   among 8 registers of the leaf: its second pass
+//   levels 11-13, 14-16, 17-19   among 8 places of memory: last_levels
 // Levels run from stride 1 upwards, so each output is the same tree of additions however the levels are grouped, and
 // floats come out with the same bits as the textbook loop.
 
@@ -70,8 +74,8 @@ INLINE Vector<T> minus_ones() {
   return v;
 }
 
-// LEVELS levels at once on 2^LEVELS vectors that are h numbers apart. FIRST does the levels within vectors before: they
-// are multiply-adds already, and the differences after them are not.
+// LEVELS levels at once on 2^LEVELS vectors that are h numbers apart. FIRST does the levels within vectors before. Those
+// are multiply-adds, so that AVX-512's differences after them had better be subtractions: both kinds of units are busy.
 template <class T, int LEVELS, bool FIRST = false>
 INLINE void butterflies(const T* from, T* to, size_t h, Vector<T> minus_one) {
   constexpr int COUNT = 1 << LEVELS;
@@ -125,7 +129,7 @@ template <class T, int LOG2 = LEAF<T>>
 void leaves(T* x, size_t rows, int log2_size) {
   constexpr int LEVELS = LOG2 - WITHIN<T>;
   if (log2_size == LOG2) {
-    alignas(64) T scratch[LEVELS > MOST ? size_t(1) << LOG2 : 1];
+    alignas(64) T scratch[LEVELS > MOST ? size_t(1) << LOG2 : 1];  // one pass goes straight to its place
     for (const T* const stop = x + (rows << LOG2); x < stop; x += size_t(1) << LOG2)
       leaf_levels<T, LEVELS>(x, past(x) ? scratch : x, x);
   } else if constexpr (LEVELS > 1) {

@@ -1,7 +1,8 @@
 // Products in vector registers: blocks of MR x NR sums, which stay there over all steps.
 //
-// Of floats, one step multiplies one number. Of 8-bit integers, one step multiplies a 32-bit word of neighbouring numbers: four of 8 bits by VNNI, two of 16 bits by the older
-// multiply-add, one of 32 bits where there is neither. tile_products.hpp has the same names for tile registers.
+// Of floats, one step multiplies one number. Of 8-bit integers, one step multiplies a 32-bit word of neighbouring numbers:
+// four of 8 bits by VNNI, two of 16 bits by the older multiply-add, one of 32 bits where there is neither; a word may be
+// two bfloat16 numbers too. tile_products.hpp has the same names for tile registers.
 
 using Words = Vector<int32_t>;
 constexpr size_t LANES = Lane<int32_t>::count;

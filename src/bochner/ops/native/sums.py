@@ -17,7 +17,7 @@ FLOAT_ROWS = 1 << 12  # that are packed at once
 
 
 def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
-    if total is not None and not (total.dtype == np.int64 and total.flags.c_contiguous):
+    if not _takes(total, np.int64, z.shape[1]):
         return reference.gram(z, total)
     if z.dtype == np.int8:
         parts = [(0, 1)]
@@ -45,8 +45,7 @@ def _add_gram(z: np.ndarray, part: int, coefficient: int, last: bool, total: np.
 
 
 def float_gram(z: np.ndarray, rounded: bool, total: np.ndarray | None = None) -> np.ndarray:
-    suits = z.dtype == np.float32 and (total is None or (total.dtype == np.float64 and total.flags.c_contiguous))
-    if not suits:
+    if z.dtype != np.float32 or not _takes(total, np.float64, z.shape[1]):
         return reference.float_gram(z, rounded, total)
     if total is None:
         total = np.zeros((z.shape[1], z.shape[1]))
@@ -63,6 +62,11 @@ def _add_float_gram(z: np.ndarray, rounded: bool, last: bool, total: np.ndarray,
     words = room[:size]
     over_rows(lambda p: _native.float_gram_pack(z, rounded, p.start, p.stop, words), -(-z.shape[1] // panel), 1)
     _by_blocks(z.shape[1], block, lambda b: _native.float_gram_block(words, len(z), rounded, b, last, total))
+
+
+def _takes(total: np.ndarray | None, dtype: Any, columns: int) -> bool:
+    """Whether sums can be added to `total` where it is."""
+    return total is None or (total.dtype == dtype and total.flags.c_contiguous and total.shape == (columns, columns))
 
 
 def _by_blocks(columns: int, block: int, multiply: Callable[[np.ndarray], Any]) -> None:
