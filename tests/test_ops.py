@@ -380,7 +380,7 @@ def test_a_gram_matrix_of_many_columns_by_stripes(dtype, monkeypatch):
 @pytest.mark.parametrize("chosen_set", SETS, indirect=True)
 @pytest.mark.parametrize("rounded", [False, True])
 def test_quick_sums_of_floats_are_nearly_exact(rounded, chosen_set):
-    """To a millionth of the lengths of the columns, small or large; denormals may count as zero; they add up in place."""
+    """To a millionth of the lengths of columns, small or large; denormals may count as zero; they add up in place."""
     rng = np.random.default_rng(0)
     scales = 10.0 ** rng.integers(-12, 12, 70)
     z = (rng.standard_normal((5000, 70)) * scales).astype(np.float32)

@@ -42,7 +42,7 @@ def bench_gram(quick: bool = False) -> list[Entry]:
         seconds = best_time(lambda: native.float_gram(z, *how) if how else native.gram(z), runs)
         return entry(f"bochner {precision}", "ours", lots * seconds, note, costs)
 
-    runs = 1 if quick else 2
+    runs = 1 if quick else 4
     entries = [
         ours("int8", eight, CODES, 1),
         ours("int14", fourteen, CODES, 3),
