@@ -31,7 +31,7 @@ def bench_features(quick: bool = False) -> list[Entry]:
         work: str, who: str, kind: str, action: Callable[[], Any], note: str = "", costs: Any = (), part: int = 1
     ) -> None:
         """The action takes one lot, or that part of it; costs are those of a lot."""
-        seconds = lots * part * (best_time(action, 1) if quick or part > 1 else best_time(action, 5, least=1.5))
+        seconds = lots * part * (best_time(action, 1) if quick or part > 1 else best_time(action, 5, least=4.0))
         whole = {unit: float(lots * cost) for unit, cost in dict(costs).items()}
         entries.append(
             Entry(f"{work} {rows:,} x {d} -> {m:,}", who, kind, seconds, rows / seconds, "rows/s", note, whole)
