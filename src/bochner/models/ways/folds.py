@@ -1,8 +1,8 @@
 """The penalty of a classifier, by its errors on rows left out: models come from sums, and a pass counts the errors.
 
 With few features there are five folds, each left out once; sums of the others are a subtraction. With many, a fifth of
-the rows is left out, and since each candidate costs a factorisation, the search begins where the leading features have
-the smallest squared error and goes on from the best candidate to its neighbours while that makes it better.
+the rows is left out, and since each candidate costs a factorisation, the search begins near where the leading features
+have the smallest squared error and goes on from the best candidate to its neighbours while that makes it better.
 """
 
 from __future__ import annotations
@@ -69,14 +69,15 @@ def search(problem: Problem, held: Moments, others: Moments, alphas: np.ndarray)
     ahead = sorted(left)
     if isinstance(problem.alpha, str):
         start = leading_best(problem, held, others, alphas)
-        ahead = sorted(left & {start - 1, start, start + 1})
+        # Labels mostly want a smaller penalty than squares do, by one candidate: that one and its neighbours.
+        ahead = sorted(left & {start - 2, start - 1, start})
     rest = others.centered(problem.scale, problem.intercept)
     while ahead:
         counts[ahead] = count_errors(problem, {0: models_at(problem, rest, alphas[ahead])}, ahead)
         left.difference_update(ahead)
         best = smallest(alphas, counts)
         around = counts[max(best - 1, 0) : best + 2]
-        is_level = np.isfinite(counts[best]) and np.sum(around == counts[best]) > 1  # the next step would be no better
+        is_level = np.isfinite(counts[best]) and np.sum(around == counts[best]) > 1  # level ground: no reason to go on
         ahead = [] if is_level else sorted(left & {best - 1, best + 1})
     return counts
 

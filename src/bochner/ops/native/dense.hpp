@@ -27,7 +27,7 @@ void dense_tiles(const float* x, size_t rows, size_t d, const float* w, size_t m
         for (size_t panel = 0; panel < wide; panel += NR)
           for (size_t r = 0; r < round_up(here, MR); r += MR)
             multiply(inputs.data() + r * d + s, d, 1, panels.data() + (first + panel) * d + s * NR,
-                            std::min(DENSE_CHUNK, d - s), projections.data() + r * width + panel, width);
+                     std::min(DENSE_CHUNK, d - s), projections.data() + r * width + panel, width);
       epilogue(projections.data(), width, row, here, first, std::min(wide, m - first));
     }
   }
