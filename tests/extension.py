@@ -19,7 +19,10 @@ SETS = {
     "amx": ("tiled.cpp", [*AVX512, "-mavx512vnni", "-DBOCHNER_OTHERS=vnni"]),
     "amx_emulated": ("tiled.cpp", ["-DBOCHNER_OTHERS=baseline", "-DBOCHNER_EMULATED"]),
 }
-COMMON = ["-std=c++17", "-g", "-fPIC", "-ffp-contract=off", "-Wno-psabi", "-DBOCHNER_X86", "-I", str(NATIVE)]
+COMMON = [
+    "-std=c++17", "-g", "-fPIC", "-ffp-contract=off", "-Wno-psabi", "-DBOCHNER_X86", "-DBOCHNER_BFLOAT16",
+    "-I", str(NATIVE),
+]  # fmt: skip
 RUN = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("bochner.ops._native", sys.argv[1])

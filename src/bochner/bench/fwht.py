@@ -11,7 +11,7 @@ from ..ops import native, reference
 from .limits import ONE_THREAD
 from .timing import Entry, best_time, check
 
-SLOW = ("numpy", "scikit-learn-extra")
+SLOW = ("numpy", "scikit-learn-extra")  # one shape tells enough of them
 SIZES = (4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24)
 
 

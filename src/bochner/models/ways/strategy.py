@@ -79,7 +79,7 @@ def gram_bytes(features: int) -> int:
 
 
 def kernel_bytes(rows: int) -> int:
-    """Six matrices: the kernel, without the fold that is left out, centred, factored, and two that are on the way."""
+    """Six matrices of rows by rows."""
     return 48 * rows**2
 
 

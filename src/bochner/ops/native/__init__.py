@@ -24,7 +24,7 @@ from .projections import (
     project_waves,
     project_winners,
     projects,
-)  # fmt: skip
+)
 from .rows import (
     bins,
     fastfood,
@@ -39,7 +39,7 @@ from .rows import (
     stumps,
     waves,
     winners,
-)  # fmt: skip
+)
 from .sets import EMULATED, PLAIN, _native, instruction_set, instruction_sets, use_instruction_set
 from .sums import float_gram, gram
 

@@ -57,7 +57,10 @@ std::vector<InstructionSet> runnable() {
 
 #if defined(BOCHNER_X86)
 const Kernels& best_vnni_kernels() {
-  return __builtin_cpu_supports("avx512bf16") ? bfloat16_kernels() : vnni_kernels();
+#if defined(BOCHNER_BFLOAT16)
+  if (__builtin_cpu_supports("avx512bf16")) return bfloat16_kernels();
+#endif
+  return vnni_kernels();
 }
 #endif
 
