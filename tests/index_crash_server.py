@@ -1,5 +1,8 @@
 """Kill a process that saves one of two indexes over the other, again and again; the name must always hold one of them.
 
+Blows fall until enough of them met a file half written and the name has held each index: chance and a busy machine
+decide how many that takes, not whether the test passes.
+
 A process of its own that forks: the library is imported once. Prints one line of JSON. Run as
 `python index_crash_server.py <folder> <kills> <seed>`.
 """
@@ -19,6 +22,7 @@ import numpy as np
 import bochner
 
 ROWS = np.random.default_rng(0).standard_normal((20_000, 16))
+PARTS = ".bochner-*.part"
 INDEXES = [bochner.MaxoutIndex(4, random_state=seed).fit(ROWS) for seed in (1, 2)]
 
 
@@ -41,12 +45,15 @@ def main(folder, kills, seed):
         index.save(path)
         whole.append(path.read_bytes())
     result = {"kills": 0, "in_the_middle": 0, "broken": 0, "seen": [0, 0]}
-    for _ in range(kills):
+    while result["in_the_middle"] < kills or min(result["seen"]) == 0:
         process = save_for_ever(path)
         time.sleep(chance.uniform(0.0, 0.2))
+        while not any(folder.glob(PARTS)):
+            pass
+        time.sleep(chance.uniform(0.0, 0.002))
         os.kill(process, signal.SIGKILL)
         result["kills"] += os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL
-        parts = list(folder.glob(".bochner-*.part"))
+        parts = list(folder.glob(PARTS))
         result["in_the_middle"] += len(parts)
         for part in parts:
             part.unlink()

@@ -201,16 +201,13 @@ def test_files_that_do_not_fit_together_are_refused(tmp_path):
 @pytest.mark.parametrize("kills", [15, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_killed_save_leaves_the_old_file_or_the_new(tmp_path, kills):
     server = Path(__file__).parent / "index_crash_server.py"
-    done = subprocess.run(
-        [sys.executable, server, tmp_path, str(kills), "0"], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, server, tmp_path, str(kills), "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     print(result)
-    assert result["kills"] == kills
-    assert result["in_the_middle"] > kills / 4  # the blow fell while a file was being written
+    assert result["kills"] >= result["in_the_middle"] >= kills
     assert result["broken"] == 0
-    assert min(result["seen"]) > 0
 
 
 def test_commands_for_models_say_that_an_index_is_none(tmp_path):
