@@ -229,6 +229,8 @@ def set_basis(name, value):
         lambda state: state["fitted"].update(n_features_in_="5"),
         lambda state: state["fitted"].update(classes_=np.zeros(2)),
         lambda state: state["fitted"].pop("classes_"),
+        lambda state: state["fitted"].pop("temperature_"),
+        lambda state: state["fitted"].pop("_calibration"),
         lambda state: state.pop("basis"),
         lambda state: state.update(parameters=[]),
     ],

@@ -125,7 +125,7 @@ FITTED: dict[str, Any] = {
     "precision_reason_": str, "_outputs": tuple, "_offset": (np.ndarray, float), "_rows": int,
     "temperature_": (float, NoneType), "_calibration": str,
 }  # fmt: skip
-ALWAYS = {"n_features_in_", "precision_reason_", "_rows"}
+ALWAYS, OF_CLASSES = {"n_features_in_", "precision_reason_", "_rows"}, {"temperature_", "_calibration"}
 
 
 def require_kind(value: Any, kind: Any) -> None:
@@ -136,8 +136,9 @@ def require_kind(value: Any, kind: Any) -> None:
 def require_fitted(fitted: dict[str, Any], basis: Basis) -> None:
     for name, value in fitted.items():
         require_kind(value, FITTED[name])
-    if not set(fitted) >= ALWAYS:
-        raise ValueError(f"{', '.join(ALWAYS - set(fitted))} is missing")
+    missing = (ALWAYS | OF_CLASSES if "classes_" in fitted else ALWAYS) - set(fitted)
+    if missing:
+        raise ValueError(f"{', '.join(sorted(missing))} is missing")
     recipe, columns = fitted.get("recipe_"), fitted["n_features_in_"]
     made, given = (columns, columns) if recipe is None else (recipe.n_columns, recipe.n_inputs)
     if (basis.n_features_in_, columns) != (made, given):
