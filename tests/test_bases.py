@@ -377,3 +377,12 @@ def test_projections_that_are_kept_are_few(precision):
         units, _, projections = basis._units()
         for (start, stop), _ in basis._tiles(2000, 0, units, basis._is_fused(np.dtype(np.float64))):
             assert (stop - start) * projections <= max(8192, projections)
+
+
+def test_stumps_say_where_a_bad_number_is_and_refuse_entries_that_add_up_to_infinity():
+    basis = RandomStumps(4, radius=1.0, random_state=0).fit(np.eye(2))
+    with pytest.raises(ValueError, match=r"X contains NaN \(first at row 1, column 0\)"):
+        basis.transform([[0.0, 1.0], [np.nan, 2.0]])
+    twice = scipy.sparse.csr_matrix(([1e308, 1e308, 1.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        basis.transform(twice)

@@ -41,12 +41,15 @@ def integers(rng, shape, bits, dtype):
 NUMBERS = (*FLOATS, np.int32)
 CODES = (np.int8, np.uint8)
 POOLS = (1, 2, 3, 4, 8, 16, 24)
+GRAM_SHAPES = (
+    (2500, 7), (1, 1), (0, 3), (3, 0), (37, 48), (5, 193), (600, 391), (20_000, 3), (64, 32), (65, 33),
+)  # fmt: skip
 SIZES = ((1, 1), (3, 4), (100, 128), (128, 128))
 
 
 def stump_arguments(rng, dtype, n, d, m, height):
     x, thresholds = rng.integers(-2, 3, (n, d)).astype(dtype), rng.integers(-2, 3, m).astype(dtype)
-    x[0, 0], thresholds[0] = np.nan, np.nan  # above nothing, and nothing is above it
+    thresholds[0] = np.nan  # nothing is above it
     return x, rng.integers(0, d, m).astype(np.int32), thresholds, height
 
 
@@ -189,6 +192,11 @@ EXAMPLES = {
         ]
         + [(np.array([[0.5, 1.5, -0.5, 2.5, 1e300, -1e300]]), np.zeros(1), 1.0, -127, 127)]
     ),
+    "binned": lambda r: [
+        (r.integers(0, 2 * columns, (rows, grids)), columns, height)
+        for rows, grids, columns in ((0, 3, 5), (1, 1, 1), (300, 7, 4), (200, 300, 2), (150, 64, 4096), (65, 5, 2**20))
+        for height in (np.int8(1), np.float32(0.3), np.float64(0.7))
+    ],
     "philox": lambda r: [(integers(r, (n, 4), 32, np.uint32), (123456789, 987654321)) for n in (1, 63, 64, 65, 1000)],
     "project_phase": lambda r: [
         (codes(r, (6, d), t), integers(r, (5, d), 32, np.uint32)) for d in (1, 300) for t in CODES
@@ -202,18 +210,14 @@ EXAMPLES = {
         for shift in (0, 3)
     ],
     "gram": lambda r: (
-        [
-            (gram_argument(r, (n, m), t),)
-            for n, m in ((2500, 7), (1, 1), (37, 48), (5, 193), (600, 391), (20_000, 3), (64, 32), (65, 33))
-            for t in (np.int8, np.int16)
-        ]
+        [(gram_argument(r, (n, m), t),) for n, m in GRAM_SHAPES for t in (np.int8, np.int16)]
         + [(np.full((17_000, 2), extreme, t),) for extreme, t in ((-128, np.int8), (8191, np.int16), (-8191, np.int16))]
         + [(integers(r, (9, 3), 16, np.int16),), (np.array([[-32768, 1]], np.int16),)]
         + [(r.standard_normal((50, 520)).astype(t),) for t in FLOATS]
     ),
     "float_gram": lambda r: [
         (r.integers(-50, 51, shape).astype(np.float32), rounded)
-        for shape in ((1, 1), (3, 5), (130, 49), (300, 200), (4500, 97))
+        for shape in ((1, 1), (3, 5), (5, 0), (0, 5), (130, 49), (300, 200), (4500, 97))
         for rounded in (False, True)
     ],
     "cross": lambda r: (
@@ -247,6 +251,9 @@ def test_native_equals_reference_bit_for_bit(name, chosen_set):
     for arguments in EXAMPLES[name](np.random.default_rng(0)):
         expected = getattr(reference, name)(*arguments)
         result = native.FUNCTIONS[name](*arguments)
+        if name == "binned":  # three arrays of unequal lengths
+            assert [part.dtype for part in result] == [part.dtype for part in expected]
+            result, expected = map(np.concatenate, (result, expected))
         assert result.dtype == expected.dtype
         if result.dtype == np.float32 and name in ROUNDED:
             np.testing.assert_allclose(result, expected, rtol=0, atol=2e-7)
@@ -294,7 +301,7 @@ def test_emulated_tiles_are_never_chosen_and_amx_is_refused_with_a_reason():
 def test_an_instruction_set_with_wrong_products_is_left_with_a_warning(chosen_set, monkeypatch):
     native.leave_if_wrong("baseline")
     assert native.instruction_set() == chosen_set
-    for name in ("gram", "project"):
+    for name in ("gram", "project", "float_gram"):
         right = getattr(native, name)
         with monkeypatch.context() as patch:
             patch.setattr(native, name, lambda *arguments, right=right: right(*arguments) + 1)
@@ -397,6 +404,24 @@ def test_quick_sums_of_floats_are_nearly_exact(rounded, chosen_set):
     np.testing.assert_allclose(total, 2 * once, rtol=1e-12)
 
 
+@pytest.mark.parametrize("chosen_set", SETS, indirect=True)
+@pytest.mark.parametrize("stumps", [native.stumps, reference.stumps])
+def test_stumps_refuse_what_is_not_finite_wherever_it_is(stumps, chosen_set):
+    """In columns that no stump looks at too; the largest numbers are finite."""
+    rng = np.random.default_rng(0)
+    for rows, d, m in ((1, 1, 1), (3, 200, 5), (70, 37, 40), (200, 5, 300)):
+        for dtype in FLOATS:
+            x, coordinates, thresholds, height = stump_arguments(rng, dtype, rows, d, m, np.int8(1))
+            x[-1] = np.finfo(dtype).max
+            stumps(x, 0 * coordinates, thresholds, height)
+            for bad in (np.nan, np.inf, -np.inf):
+                for row, column in {(0, 0), (rows - 1, d - 1), (rows // 2, d // 2)}:
+                    worse = x.copy()
+                    worse[row, column] = bad
+                    with pytest.raises(ops.NotFiniteError, match="NaN or infinity"):
+                        stumps(worse, 0 * coordinates, thresholds, height)
+
+
 def test_rounding_to_bfloat16():
     z = np.array([1.0, 1 + 2**-8, 1 + 3 * 2**-8, -1 - 2**-8 - 2**-20, 3e38, np.inf, np.nan, 0.0, -0.0], np.float32)
     expected = np.array([1.0, 1.0, 1 + 2**-6, -1 - 2**-7, 3e38, np.inf, np.nan, 0.0, -0.0], np.float32)
@@ -440,7 +465,7 @@ def of_row(name, others, row):
     return [other[row : row + 1] if k == which else other for k, other in enumerate(others)]
 
 
-@pytest.mark.parametrize("name", [n for n in ops.NAMES if n not in (*SUMS, "float_gram")])
+@pytest.mark.parametrize("name", [n for n in ops.NAMES if n not in (*SUMS, "float_gram", "binned")])
 def test_rows_are_independent_and_inputs_are_left_alone(name):
     """One row at a time gives the same as all at once; strided and read-only rows work."""
     for first, *others in EXAMPLES[name](np.random.default_rng(1)):

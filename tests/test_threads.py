@@ -4,13 +4,16 @@ import multiprocessing
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+import bochner
 from bochner import RandomFeatureRegressor, RandomFourier, RandomMaxout, ops
 from bochner.ops import threads
+from bochner.validation import require_finite
 
 rng = np.random.default_rng(0)
 X = rng.integers(0, 256, (3000, 40), dtype=np.uint8)
@@ -37,6 +40,37 @@ def test_a_limit_holds_for_the_thread_that_sets_it():
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(threads.count).result() == threads.available()
     assert threads.count() == threads.available()
+
+
+def test_no_more_tasks_run_at_once_than_the_limit_allows(monkeypatch):
+    monkeypatch.setattr(threads, "_pool", ThreadPoolExecutor(8))
+    running, most = [], []
+
+    def task():
+        running.append(1)
+        most.append(len(running))
+        time.sleep(0.002)
+        running.pop()
+
+    with threads.limited(3):
+        threads.run([task] * 40)
+    assert len(most) == 40
+    assert 1 < max(most) <= 3
+
+
+def test_the_sum_by_all_threads():
+    numbers = np.random.default_rng(0).integers(0, 9, (70_000, 3)).astype(np.float32)
+    for some in (numbers, numbers[:, 0], numbers[:0], numbers[:, :0], numbers[::7]):
+        assert threads.total(some) == some.sum()
+
+
+def test_large_and_infinite_numbers_are_summed_without_a_warning():
+    """Settings of numpy hold for a thread, not for those that work for it; warnings are errors here."""
+    numbers = np.full((100_000, 4), 1e38, dtype=np.float32)
+    require_finite(numbers, total=threads.total)
+    numbers[5], numbers[-5] = np.inf, -np.inf
+    with pytest.raises(ValueError, match="first at row 5"):
+        require_finite(numbers, total=threads.total)
 
 
 def test_tasks_within_tasks_do_not_wait_for_each_other():
@@ -97,3 +131,27 @@ def test_n_jobs_limits_native_threads_too(monkeypatch):
     RandomFeatureRegressor(RandomFourier(20), n_jobs=1, alpha=1.0).fit(X.astype(float), X[:, 0])
     assert seen == {1}
     assert threading.active_count() < 50
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_conjugate_gradients_on_rows_keep_to_their_threads_and_give_the_same_bits(n_jobs, monkeypatch):
+    """As many blocks at a time as n_jobs says, whatever the processor has."""
+    monkeypatch.setenv("BOCHNER_NUM_THREADS", "3")
+    running, most = [], []
+    made = RandomFourier.features
+
+    def features(self, rows):
+        running.append(1)
+        most.append(len(running))
+        time.sleep(0.001)
+        running.pop()
+        return made(self, rows)
+
+    model = RandomFeatureRegressor(RandomFourier(60, random_state=0), solver="cg", alpha=1e-3, n_jobs=n_jobs)
+    rows, y = X.astype(np.float32), X[:, 0] / 255.0
+    with bochner.config_context(block_rows=100, memory="4MB"):  # too little to keep the features
+        monkeypatch.setattr(RandomFourier, "features", features)
+        coefficients = model.fit(rows, y).coef_
+        assert max(most) == n_jobs
+        monkeypatch.setattr(RandomFourier, "features", made)
+        assert np.array_equal(coefficients, model.set_params(n_jobs=None).fit(rows, y).coef_)

@@ -84,6 +84,28 @@ void dot(int c, int a, int b) {
     }
 }
 
+float widened(const uint8_t* half) {
+  const uint32_t bits = uint32_t(half[0]) << 16 | uint32_t(half[1]) << 24;
+  float number;
+  memcpy(&number, &bits, 4);
+  return number;
+}
+
+// The even and the odd numbers of pairs apart, as the manual has it.
+void dot_halves(int c, int a, int b) {
+  require(configuration.rows[c] == 16 && configuration.rows[a] == 16 && configuration.rows[b] == 16);
+  require(a != b && a != c && b != c);
+  for (int m = 0; m < 16; m++)
+    for (int n = 0; n < 16; n++) {
+      float sum, parts[2] = {};
+      memcpy(&sum, &tiles[c][m][4 * n], 4);
+      for (int k = 0; k < 32; k++)
+        parts[k % 2] += widened(&tiles[a][m][2 * k]) * widened(&tiles[b][k / 2][4 * n + k % 2 * 2]);
+      sum += parts[0] + parts[1];
+      memcpy(&tiles[c][m][4 * n], &sum, 4);
+    }
+}
+
 void interpret(int, siginfo_t*, void* context) {
   greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const Instruction i(reinterpret_cast<const uint8_t*>(registers[REG_RIP]), registers);
@@ -98,6 +120,8 @@ void interpret(int, siginfo_t*, void* context) {
     dot<int8_t>(i.reg, i.rm, i.vvvv);
   else if (i.opcode == 0x5E && i.mode == 3 && i.prefix == P66)
     dot<uint8_t>(i.reg, i.rm, i.vvvv);
+  else if (i.opcode == 0x5C && i.mode == 3 && i.prefix == PF3)
+    dot_halves(i.reg, i.rm, i.vvvv);
   else
     unknown();
   registers[REG_RIP] += i.length;

@@ -21,6 +21,7 @@ from .. import ops
 from ..arrays import like, to_numpy
 from ..config import memory_budget
 from ..kernels import Kernel
+from ..ops import threads
 from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_integer, require_numbers
 from .cache import WEIGHTS
@@ -62,6 +63,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     quantizes_input = True  # integer precisions work on 8-bit codes of x
     takes_bytes = True  # and 8-bit numbers are left as they are
     shift_invariant = False  # the kernel is a function of x - z
+    refuses_infinity = False  # the op itself raises NotFiniteError for NaN and infinity
     multiplies_sparse = True  # a tile of CSR rows is used as it is, not made dense
 
     # ---- what a basis declares ----
@@ -137,7 +139,13 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     def features(self, X: Any) -> Any:
         """The features as a numpy array or CSR matrix, whatever `set_output` says."""
         check_is_fitted(self)
-        return self._transform(self._validate(X, reset=False))
+        X = self._validate(X, reset=False, finite=not self.refuses_infinity)
+        try:
+            return self._transform(X)
+        except ops.NotFiniteError as error:
+            refused = error
+        require_finite(X)  # which says where
+        raise refused
 
     def column_tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         """All features of X from tile `first` on, at most about `columns` at a time: (which columns, their values)."""
@@ -273,7 +281,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
             return np.dtype(np.int8 if self._limit <= 127 else np.int16)
         return np.dtype(X.dtype)
 
-    def _validate(self, X: Any, reset: bool) -> Any:
+    def _validate(self, X: Any, reset: bool, finite: bool = True) -> Any:
         """X as a float (or, for integer precisions, also 8-bit) matrix, dense or CSR; bad data gets one sentence."""
         X = to_numpy(X)
         require_numbers(X)
@@ -282,11 +290,13 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.dtype(d) for d in dtypes], ensure_all_finite=False
         )
-        require_finite(X)
-        if self.precision in ("float32", "float64") and X.dtype != self.precision:
+        rounds = self.precision in ("float32", "float64") and X.dtype != self.precision
+        if finite or rounds:
+            require_finite(X, total=threads.total)
+        if rounds:
             with np.errstate(over="ignore"):
                 X = X.astype(self.precision)
-            require_finite(X, "X in float32")
+            require_finite(X, "X in float32", threads.total)
         return X
 
     def _tiles(self, n: int, first: int, last: int, fused: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:

@@ -107,17 +107,20 @@ class RandomBins(Basis):
 
     def _transform(self, X: Any, first: int = 0, last: int | None = None) -> scipy.sparse.csr_matrix:
         n, grids = X.shape[0], self._grids
-        codes = np.empty((n, grids), dtype=np.int64)
-        for (start, stop), rows in self._tiles(n, 0, grids):
+        tiles = list(self._tiles(n, 0, grids, ops.has_fast("bins") and not scipy.sparse.issparse(X)))
+
+        def cells_of(units: tuple[int, int], rows: slice) -> np.ndarray:
             # Pitches stay in float64 whatever X is: a cell is a comparison, and comparisons should not round.
-            codes[rows, start:stop] = self._map(self._prepare(X[rows]), self._weights(start, stop, np.float64))
-        signs = (2 * (codes & 1) - 1).astype(np.int32).ravel()
-        parts = signs, (codes >> 1).ravel(), np.arange(0, n * grids + 1, grids)
-        matrix = scipy.sparse.csr_matrix(parts, shape=(n, self._m))
-        matrix.sum_duplicates()  # cells of two grids in one column add up
-        if self._is_integer:
-            np.clip(matrix.data, -127, 127, out=matrix.data)  # more than 127 in one column is a matter of faith
-            return matrix.astype(np.int8)
-        matrix = matrix.astype(X.dtype)
-        matrix.data *= X.dtype.type(1.0 / np.sqrt(grids))
+            return self._map(self._prepare(X[rows]), self._weights(*units, np.float64))
+
+        if len(tiles) == 1:
+            cells = cells_of(*tiles[0])
+        else:
+            cells = np.empty((n, grids), dtype=np.int64)
+            for units, rows in tiles:
+                cells[rows, slice(*units)] = cells_of(units, rows)
+        # int8 saturates, but more than 127 cells in one column are a matter of faith.
+        height = np.int8(1) if self._is_integer else X.dtype.type(1.0 / np.sqrt(grids))
+        matrix = scipy.sparse.csr_matrix(ops.binned(cells, self._m, height), shape=(n, self._m))
+        matrix.has_canonical_format = True
         return matrix

@@ -36,6 +36,7 @@ class RandomStumps(Basis):
     """
 
     quantizes_input = False
+    refuses_infinity = True
     multiplies_sparse = False
 
     def __init__(

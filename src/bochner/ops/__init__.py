@@ -16,7 +16,7 @@ from . import native, reference
 
 ORDER = ("native", "reference")
 NAMES = (
-    "fwht", "fastfood", "maxout", "winners", "gates", "stumps", "waves", "bins", "fastfood_waves",
+    "fwht", "fastfood", "maxout", "winners", "gates", "stumps", "waves", "bins", "fastfood_waves", "binned",
     "dense_waves", "dense_maxout", "dense_winners",
     "quantize", "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "calibrate", "rescale",
     "lookup",
@@ -86,14 +86,14 @@ class Op:
         raise LookupError(f"no backend has the op {self.name!r}.")
 
 
-fwht, fastfood, maxout, winners, gates, stumps, waves, bins, fastfood_waves = map(Op, NAMES[:9])
-dense_waves, dense_maxout, dense_winners = map(Op, NAMES[9:12])
+fwht, fastfood, maxout, winners, gates, stumps, waves, bins, fastfood_waves, binned = map(Op, NAMES[:10])
+dense_waves, dense_maxout, dense_winners = map(Op, NAMES[10:13])
 quantize, project, project_phase, phase, waves_integer, fastfood_integer, calibrate, rescale, lookup = map(
-    Op, NAMES[12:21]
+    Op, NAMES[13:22]
 )
-project_waves, project_maxout, project_winners, project_lookup, fastfood_waves_integer = map(Op, NAMES[21:26])
-gram, float_gram, cross, philox = map(Op, NAMES[26:])
-cosine_table = reference.cosine_table
+project_waves, project_maxout, project_winners, project_lookup, fastfood_waves_integer = map(Op, NAMES[22:27])
+gram, float_gram, cross, philox = map(Op, NAMES[27:])
+cosine_table, NotFiniteError = reference.cosine_table, reference.NotFiniteError
 streams.generate = philox  # streams stand below ops, so they are told
 
 if os.environ.get("BOCHNER_BACKEND"):

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from scipy.linalg.blas import dsyrk, ssyrk
 
 from .. import portable
@@ -20,6 +21,13 @@ __all__ = ["philox"]  # defined with the streams that it feeds
 
 MANY_COLUMNS, STRIPE = 12_000, 2_048  # that BLAS is given at once: with threads it has crashed on 20,000
 EXACT_TERMS = 256  # products of 8-bit numbers (each below 2^16) that float32 adds without rounding
+
+
+class NotFiniteError(ValueError):
+    """Rows that an op looked at hold NaN or infinity."""
+
+    def __init__(self) -> None:
+        super().__init__("X contains NaN or infinity; impute or drop such rows first.")
 
 
 def fwht(x: np.ndarray) -> np.ndarray:
@@ -67,7 +75,9 @@ def gates(winners: np.ndarray, through: np.ndarray, pool_size: int) -> np.ndarra
 
 
 def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.number) -> np.ndarray:
-    """+height where x[:, coordinate] > threshold, else -height; in the dtype of height."""
+    """+height where x[:, coordinate] > threshold, else -height; in the dtype of height. x must be finite."""
+    if not np.isfinite(x).all():
+        raise NotFiniteError
     return np.where(x[:, coordinates] > thresholds, height, -height)
 
 
@@ -97,6 +107,17 @@ def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.nd
         column = ((code >> np.uint64(1)) * np.uint64(columns)) >> np.uint64(31)
         out[:, grid] = 2 * column + (code & np.uint64(1))
     return out
+
+
+def binned(cells: np.ndarray, columns: int, height: np.number) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows that such cells make, as data, indices and indptr of a CSR matrix: in each column the sum of its signs,
+    times height; int8 saturates. Columns ascend, and a sum of zero is kept."""
+    n, grids = cells.shape
+    signs = (2 * (cells & 1) - 1).astype(np.int32).ravel()
+    matrix = scipy.sparse.csr_matrix((signs, (cells >> 1).ravel(), np.arange(0, n * grids + 1, grids)), (n, columns))
+    matrix.sum_duplicates()
+    sums = np.clip(matrix.data, -127, 127) if height.dtype.kind == "i" else matrix.data
+    return sums.astype(height.dtype) * height, matrix.indices, matrix.indptr
 
 
 def quantize(x: np.ndarray, center: np.ndarray, step: float, low: int, high: int) -> np.ndarray:
@@ -292,8 +313,8 @@ def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
 def float_gram(z: np.ndarray, rounded: bool, total: np.ndarray | None = None) -> np.ndarray:
     """Z'Z of float32 numbers, rounded to bfloat16 first if asked; added in place to `total`, as in gram.
 
-    This is the sum in float64. A fast version may add up a thousand rows in float32 before, and take numbers too small
-    for normal floats as zero: for sums that nothing is to be subtracted from or solved with at small penalties.
+    This is the sum in float64. A fast version may add up two thousand rows in float32 before, and take numbers too
+    small for normal floats as zero: for sums that nothing is to be subtracted from or solved with at small penalties.
     """
     return gram(to_bfloat16(z) if rounded else z, total)
 

@@ -1,4 +1,4 @@
-"""Threads for native code: a pool over slices of rows. Kernels use one thread each and release the GIL.
+"""Threads for work that releases the GIL, native kernels above all: a pool over slices of rows.
 
 The pool is shared by all callers and made when first needed; a forked child makes its own. A call from one of the
 pool's own threads is not spread further, so nothing waits for itself.
@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
+
+WORTH = 1 << 16  # numbers that are worth a thread
 
 _local = threading.local()
 _pool: ThreadPoolExecutor | None = None
@@ -54,8 +59,25 @@ def run(tasks: list[Callable[[], Any]]) -> None:
         for task in tasks:
             task()
         return
-    waiting = [_shared().submit(_inside, task) for task in tasks]
-    errors = [error for future in waiting if (error := future.exception()) is not None]
+    left, errors = deque(tasks), []
+
+    def work() -> None:
+        while left:
+            try:
+                task = left.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                task()
+            except BaseException as error:
+                errors.append(error)
+
+    try:
+        waiting = [_shared().submit(_inside, work) for _ in range(min(count(), len(tasks)))]
+        for future in waiting:
+            future.result()
+    finally:
+        left.clear()  # after an interrupt, what has not begun is left undone
     if errors:
         raise errors[0]
 
@@ -65,6 +87,18 @@ def over_rows(function: Callable[[slice], Any], rows: int, least: int) -> None:
     parts = max(1, min(count(), rows // max(least, 1)))
     bounds = [rows * k // parts for k in range(parts + 1)]
     run([partial(function, slice(*ends)) for ends in pairwise(bounds)])
+
+
+def total(x: np.ndarray) -> float:
+    """The sum of all numbers, which may overflow."""
+    sums: list[float] = []
+
+    def add(part: slice) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):  # which holds for one thread alone
+            sums.append(x[part].sum())
+
+    over_rows(add, len(x), WORTH * len(x) // max(x.size, 1))
+    return sum(sums)
 
 
 def _inside(task: Callable[[], Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from ...blocks import Block
 from ...config import memory_budget
 from ...moments import times_rows
+from ...ops import threads
 from ...solvers import Solution, factor_gram, sampled_preconditioner, solve_products
 from ...streams import sample_rows
 from .calibration import Judged
@@ -23,7 +23,6 @@ from .problem import Fit, Problem
 
 PROBE = 2000  # rows from which the penalty is chosen
 TOLERANCE, SINGLE_TOLERANCE = 1e-9, 1e-4  # relative residual; products of float32 features hold no more digits
-WORKERS = os.cpu_count() or 1
 
 
 @dataclass
@@ -52,7 +51,8 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
     most = int(min(memory_budget() // (128 * m), LEVERAGES))
     if calibrates and most < LEVERAGES:  # a second fit costs less than so wide right-hand sides
         return by_refitting(problem, lambda part, start: fit_matrix_free(part, reason)[0])
-    made = KeptFeatures(problem, WORKERS)
+    made = KeptFeatures(problem, threads.available())  # blocks, and so bits, are the same whatever n_jobs is
+    workers = min(threads.count(), threads.available())
     sums = problem.blocks.reduce(lambda block: first_sums(made(block), block), rows=made.rows, title="sums")
     mean_z = scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)
     mean_y = sums.sum_y / sums.weight if problem.intercept else np.zeros(len(sums.sum_y))
@@ -62,16 +62,17 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
 
     def product(v: np.ndarray) -> np.ndarray:
         def part(block: Block) -> np.ndarray:
-            features = made(block)
+            with threads.limited(1):
+                features = made(block)
             narrow = v.astype(features.dtype) if features.dtype.kind == "f" else v
             image = np.asarray(features @ narrow, dtype=np.float64)
             if block.weight is not None:
                 image *= block.weight[:, None]
             return np.asarray(features.T @ image.astype(narrow.dtype), dtype=np.float64)
 
-        # Making features is one thread's work per block, so blocks go to threads and BLAS keeps to one.
+        # Each block is the work of one thread, and so BLAS keeps to one.
         with threadpool_limits(1):
-            total = problem.blocks.reduce(part, rows=made.rows, title="product", workers=WORKERS)
+            total = problem.blocks.reduce(part, rows=made.rows, title="product", workers=workers)
         return scale**2 * total - sums.weight * np.outer(mean_z, mean_z @ v)
 
     precondition, kind = preconditioner(problem, mean_z, sums.weight, alpha)

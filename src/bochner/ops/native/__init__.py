@@ -26,6 +26,7 @@ from .projections import (
     projects,
 )
 from .rows import (
+    binned,
     bins,
     fastfood,
     fastfood_integer,
@@ -47,12 +48,13 @@ __all__ = ["EMULATED", "FUNCTIONS", "PLAIN", "instruction_set", "instruction_set
 
 
 def leave_if_wrong(instead: str) -> None:
-    """Use another instruction set if this one fails two small products: virtual machines may promise what they lack."""
+    """Use another instruction set if this one fails small products: virtual machines may promise what they lack."""
     z = (np.arange(70 * 37) * 41 % 256).astype(np.uint8).reshape(70, 37)  # two left-hand tiles and odd ends
     signed = z.view(np.int8)
     wide = signed.astype(np.int32)
     with threads.limited(1):  # an import should start none
         right = np.array_equal(gram(signed), wide.T @ wide) and np.array_equal(project(z, signed), z @ wide.T)
+        right = right and np.array_equal(float_gram(signed.astype(np.float32), True), wide.T @ wide)
     if not right:
         warnings.warn(
             f"the {instruction_set()} kernels give wrong products on this machine: {instead} is used instead.",
@@ -68,7 +70,7 @@ if _native is not None:
         f.__name__: f
         for f in (
             fwht, fastfood, fastfood_waves, fastfood_integer, fastfood_waves_integer, waves, maxout, winners, gates,
-            stumps, quantize, bins, philox, dense_waves, dense_maxout, dense_winners, project, project_winners,
+            stumps, quantize, bins, binned, philox, dense_waves, dense_maxout, dense_winners, project, project_winners,
             project_waves, project_maxout, project_lookup, gram, float_gram,
         )
     }  # fmt: skip

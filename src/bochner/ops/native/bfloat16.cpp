@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #include <immintrin.h>
@@ -19,7 +20,7 @@ namespace {
 #include "float_gram.hpp"
 
 Kernels with_pairs(Kernels kernels) {
-  kernels.float_gram = float_gram_kernels();
+  kernels.rounded_gram = float_gram_kernels<int32_t>();
   return kernels;
 }
 

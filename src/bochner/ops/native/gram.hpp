@@ -1,8 +1,7 @@
 // Symmetric Gram blocks Z'Z of 8-bit integers.
 //
-// Z is packed once: panels of NR columns, steps of DEPTH rows. The same panels are both factors, or a transposed copy
-// behind them is the left one. Blocks of BLOCK x BLOCK sums stay in the L2 cache over all rows; only blocks on and
-// above the diagonal are made.
+// Z is packed once, in steps of DEPTH rows. The same panels are both factors, or a transposed copy behind them is the
+// left one.
 
 size_t gram_words(size_t rows, size_t m) { return COPIES * steps_of(rows) * round_up(m, NR); }
 
@@ -88,19 +87,14 @@ void gram_pack_part(const int16_t* z, size_t rows, size_t m, int part, size_t fi
 // g += coefficient Z'Z for the block (block_i, block_j) of columns; with `last` also its mirror image is written.
 void gram_block(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
                 int64_t coefficient, bool last, int64_t* g) {
-  const size_t steps = steps_of(rows), count = round_up(m, NR);
-  const size_t i0 = block_i * BLOCK, j0 = block_j * BLOCK;
-  const size_t i1 = std::min(i0 + BLOCK, count), j1 = std::min(j0 + BLOCK, count);
-  const int32_t* const left = words + (COPIES - 1) * count * steps;
+  const size_t steps = steps_of(rows);
+  const int32_t* const left = words + (COPIES - 1) * round_up(m, NR) * steps;
+  const Block at(block_i, block_j, m);
   Aligned<int32_t> c(BLOCK * BLOCK, 0);
   {
     const Session session;
-    for (size_t s = 0; s < steps; s += GRAM_CHUNK)
-      for (size_t j = j0; j < j1; j += NR)
-        for (size_t i = i0; i < std::min(i1, j + NR); i += MR)  // what is below the diagonal is left out
-          gram_tile(left + (i / NR * steps + s) * NR + i % NR, words + j * steps + s * NR,
-                    std::min(GRAM_CHUNK, steps - s), c.data() + (i - i0) * BLOCK + (j - j0), BLOCK);
+    for (size_t s = 0; s < steps; s += GRAM_CHUNK) multiply_chunk(left, words, steps, s, at, c.data());
   }
-  add_block(c.data(), m, i0, std::min(i1, m), j0, std::min(j1, m), last, g,
+  add_block(c.data(), m, at, last, g,
             [=](int32_t sum, size_t r) { return coefficient * (int64_t(sum) - int64_t(EXCESS) * sums[r]); });
 }

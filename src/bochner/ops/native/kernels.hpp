@@ -74,7 +74,7 @@ struct StructuredKernels {
 };
 
 template <class X, class Limit, class Out>
-using Stumps = void (*)(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m,
+using Stumps = bool (*)(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m,
                         Out height, Out* out);
 
 template <class T>
@@ -102,13 +102,12 @@ struct ProductKernels {
   GramKernels gram;
 };
 
-// Sums of float32 numbers in float32 over few rows, then in float64; `rounded` to bfloat16 before, if asked.
+// Sums of float32 numbers in float32 over few rows, then in float64. Words are theirs to define, of 32 bits.
 struct FloatGramKernels {
   size_t panel, block;
-  size_t (*words)(size_t rows, size_t m, bool rounded);
-  void (*pack)(const float* z, size_t rows, size_t m, bool rounded, size_t first, size_t last, float* words);
-  void (*multiply)(const float* words, size_t rows, size_t m, bool rounded, size_t block_i, size_t block_j, bool last,
-                   double* g);
+  size_t (*words)(size_t rows, size_t m);
+  void (*pack)(const float* z, size_t rows, size_t m, size_t first, size_t last, void* words);
+  void (*multiply)(const void* words, size_t rows, size_t m, size_t block_i, size_t block_j, bool last, double* g);
 };
 
 struct Kernels {
@@ -118,7 +117,7 @@ struct Kernels {
   DenseKernels dense;
   IntegerKernels i32;
   ProductKernels products;
-  FloatGramKernels float_gram;
+  FloatGramKernels float_gram, rounded_gram;  // of numbers as they are; of numbers rounded to bfloat16
   StructuredKernels<int8_t> structured_8;
   StructuredKernels<int16_t> structured_16;
   std::tuple<Stumps<float, float, float>, Stumps<float, float, int8_t>, Stumps<double, double, double>,

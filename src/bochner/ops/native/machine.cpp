@@ -18,9 +18,9 @@ bool tiles_granted() {
 }
 
 bool processor_has_amx() {
-  constexpr unsigned TILE = 1u << 24, INT8 = 1u << 25;  // of leaf 7
+  constexpr unsigned BF16 = 1u << 22, TILE = 1u << 24, INT8 = 1u << 25;  // of leaf 7
   unsigned a, b, c, d;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & TILE) && (d & INT8);
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & BF16) && (d & TILE) && (d & INT8);
 }
 #endif
 

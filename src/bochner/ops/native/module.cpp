@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "binned.hpp"
 #include "machine.hpp"
 
 namespace nb = nanobind;
@@ -115,14 +116,14 @@ void gates(In<int32_t> winners, In<T> through, size_t pool, Out<T> out) {
 }
 
 template <class X, class Limit, class Y>
-void stumps(In<X> x, Row<int32_t> coordinates, Row<Limit> thresholds, Y height, Out<Y> out) {
+bool stumps(In<X> x, Row<int32_t> coordinates, Row<Limit> thresholds, Y height, Out<Y> out) {
   const size_t m = coordinates.shape(0), d = x.shape(1);
   require(thresholds.shape(0) == m && out.shape(1) == m && out.shape(0) == x.shape(0), "stumps: the shapes do not agree");
   for (size_t k = 0; k < m; k++)
     require(coordinates.data()[k] >= 0 && size_t(coordinates.data()[k]) < d, "stumps: a coordinate is out of range");
   nb::gil_scoped_release free;
   const auto kernel = std::get<Stumps<X, Limit, Y>>(chosen->kernels().stumps);
-  kernel(x.data(), x.shape(0), d, coordinates.data(), thresholds.data(), m, height, out.data());
+  return kernel(x.data(), x.shape(0), d, coordinates.data(), thresholds.data(), m, height, out.data());
 }
 
 // ---- waves ----
@@ -322,24 +323,28 @@ void gram_block(Row<int32_t> words, Row<int32_t> sums, size_t rows, In<int32_t> 
                   coefficient, last, g.data());
 }
 
+const FloatGramKernels& float_sums(bool rounded) {
+  return rounded ? chosen->kernels().rounded_gram : chosen->kernels().float_gram;
+}
+
 void float_gram_pack(In<float> z, bool rounded, size_t first, size_t last,
                      nb::ndarray<float, nb::ndim<1>, nb::c_contig> words) {
-  const FloatGramKernels& gram = chosen->kernels().float_gram;
+  const FloatGramKernels& gram = float_sums(rounded);
   const size_t panels = (z.shape(1) + gram.panel - 1) / gram.panel;
-  require(first <= last && last <= panels && words.shape(0) == gram.words(z.shape(0), z.shape(1), rounded),
+  require(first <= last && last <= panels && words.shape(0) == gram.words(z.shape(0), z.shape(1)),
           "gram: the buffers have the wrong size");
   nb::gil_scoped_release free;
-  gram.pack(z.data(), z.shape(0), z.shape(1), rounded, first, last, words.data());
+  gram.pack(z.data(), z.shape(0), z.shape(1), first, last, words.data());
 }
 
 void float_gram_block(Row<float> words, size_t rows, bool rounded, In<int32_t> blocks, bool last, Out<double> g) {
-  const FloatGramKernels& gram = chosen->kernels().float_gram;
+  const FloatGramKernels& gram = float_sums(rounded);
   const size_t m = g.shape(0);
-  require(g.shape(1) == m && words.shape(0) == gram.words(rows, m, rounded), "gram: the buffers have the wrong size");
+  require(g.shape(1) == m && words.shape(0) == gram.words(rows, m), "gram: the buffers have the wrong size");
   require_blocks(blocks, (m + gram.block - 1) / gram.block);
   nb::gil_scoped_release free;
   for (size_t k = 0; k < blocks.shape(0); k++)
-    gram.multiply(words.data(), rows, m, rounded, size_t(blocks.data()[2 * k]), size_t(blocks.data()[2 * k + 1]), last,
+    gram.multiply(words.data(), rows, m, size_t(blocks.data()[2 * k]), size_t(blocks.data()[2 * k + 1]), last,
                   g.data());
 }
 
@@ -367,6 +372,20 @@ void bins(In<T> x, In<double> shift, In<double> pitch, In<uint64_t> multipliers,
   of(T()).bins(x.data(), x.shape(0), d, shift.data(), pitch.data(), multipliers.data(), grids, columns, out.data());
 }
 
+template <class T>
+size_t binned_rows(In<int64_t> cells, size_t columns, T height, nb::ndarray<T, nb::ndim<1>, nb::c_contig> data,
+                   nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> indices,
+                   nb::ndarray<int64_t, nb::ndim<1>, nb::c_contig> ends) {
+  require(data.size() == cells.size() && indices.size() == cells.size() && ends.size() == cells.shape(0) &&
+              columns < size_t(1) << 31,
+          "binned: the shapes do not agree");
+  nb::gil_scoped_release free;
+  bool inside = true;
+  for (size_t k = 0; k < cells.size(); k++) inside &= uint64_t(cells.data()[k]) < 2 * columns;
+  require(inside, "binned: a cell is out of range");
+  return binned(cells.data(), cells.shape(0), cells.shape(1), columns, height, data.data(), indices.data(), ends.data());
+}
+
 void philox(Out<uint32_t> counters, uint32_t key0, uint32_t key1) {
   require(counters.shape(1) == 4, "philox: a counter has four words");
   nb::gil_scoped_release free;
@@ -374,6 +393,11 @@ void philox(Out<uint32_t> counters, uint32_t key0, uint32_t key1) {
 }
 
 auto exact() { return nb::arg().noconvert(); }
+
+template <class T>
+void bind_binned(nb::module_& m) {
+  m.def("binned", binned_rows<T>, exact(), nb::arg(), nb::arg(), exact(), exact(), exact());
+}
 
 template <class T>
 void bind_shared(nb::module_& m) {
@@ -447,6 +471,9 @@ NB_MODULE(_native, m) {
   bind_structured<int16_t>(m);
   bind_stumps<uint8_t, int16_t, int8_t>(m);
   bind_stumps<int8_t, int16_t, int8_t>(m);
+  bind_binned<int8_t>(m);
+  bind_binned<float>(m);
+  bind_binned<double>(m);
   bind_gates<int8_t>(m);
   bind_gates<int16_t>(m);
   bind_gates<float>(m);
@@ -457,8 +484,8 @@ NB_MODULE(_native, m) {
   m.def("dense_maxout", dense_maxout, exact(), exact(), nb::arg(), exact(), nb::arg(), exact());
   m.def("dense_winners", dense_winners, exact(), exact(), nb::arg(), exact());
   m.def("float_gram_sizes", [](size_t rows, size_t columns, bool rounded) {
-    const FloatGramKernels& gram = chosen->kernels().float_gram;
-    return std::vector<size_t>{gram.panel, gram.block, gram.words(rows, columns, rounded)};
+    const FloatGramKernels& gram = float_sums(rounded);
+    return std::vector<size_t>{gram.panel, gram.block, gram.words(rows, columns)};
   });
   m.def("float_gram_pack", float_gram_pack, exact(), nb::arg(), nb::arg(), nb::arg(), exact());
   m.def("float_gram_block", float_gram_block, exact(), nb::arg(), nb::arg(), exact(), nb::arg(), exact());

@@ -60,15 +60,16 @@ INLINE Vector<float> multiply_add(Vector<float> sum, Words first, Words second) 
 #endif
 }
 
-// c (MR x NR) += sum over steps of a (MR words) times b (NR words). FLIPPED says that b must be made unsigned.
-template <bool FLIPPED = false, class Word, class Sum>
+// c (MR x NR) += sum over steps of a (MR words) times b (NR words), of which the first ACROSS vectors are wanted. FLIPPED
+// says that b must be made unsigned.
+template <bool FLIPPED = false, size_t ACROSS = 3, class Word, class Sum>
 INLINE void multiply(const Word* a, size_t a_row, size_t a_step, const Word* b, size_t steps, Sum* c, size_t ldc) {
-  Vector<Sum> sums[MR][3] = {};
+  Vector<Sum> sums[MR][ACROSS] = {};
   const Vector<Word> zero = {};
   for (size_t s = 0; s < steps; s++, a += a_step, b += NR) {
-    Vector<Word> across[3];
+    Vector<Word> across[ACROSS];
 #pragma GCC unroll 3
-    for (size_t v = 0; v < 3; v++) {
+    for (size_t v = 0; v < ACROSS; v++) {
       across[v] = load(b + v * LANES);
       if constexpr (FLIPPED) across[v] ^= FLIP;
     }
@@ -76,14 +77,14 @@ INLINE void multiply(const Word* a, size_t a_row, size_t a_step, const Word* b, 
     for (size_t r = 0; r < MR; r++) {
       const Vector<Word> down = a[r * a_row] - zero;  // 0 + a would be an addition: it changes the sign of a float -0
 #pragma GCC unroll 3
-      for (size_t v = 0; v < 3; v++)
+      for (size_t v = 0; v < ACROSS; v++)
         sums[r][v] = FLIPPED ? multiply_add(sums[r][v], across[v], down) : multiply_add(sums[r][v], down, across[v]);
     }
   }
 #pragma GCC unroll 8
   for (size_t r = 0; r < MR; r++)
 #pragma GCC unroll 3
-    for (size_t v = 0; v < 3; v++) {
+    for (size_t v = 0; v < ACROSS; v++) {
       Sum* p = c + r * ldc + v * LANES;
       store(p, load(p) + sums[r][v]);
     }
@@ -93,8 +94,15 @@ template <class X>
 INLINE void project_tile(const int32_t* a, size_t a_row, const int32_t* b, size_t steps, int32_t* c, size_t ldc) {
   multiply(a, a_row, 1, b, steps, c, ldc);
 }
-INLINE void gram_tile(const int32_t* a, const int32_t* b, size_t steps, int32_t* c, size_t ldc) {
-  multiply<true>(a, 1, NR, b, steps, c, ldc);
+template <class Word, class Sum>
+INLINE void gram_tile(const Word* a, const Word* b, size_t steps, size_t columns, Sum* c, size_t ldc) {
+  constexpr bool FLIPPED = std::is_same_v<Sum, int32_t>;
+  if (columns > 2 * LANES)
+    multiply<FLIPPED, 3>(a, 1, NR, b, steps, c, ldc);
+  else if (columns > LANES)
+    multiply<FLIPPED, 2>(a, 1, NR, b, steps, c, ldc);
+  else
+    multiply<FLIPPED, 1>(a, 1, NR, b, steps, c, ldc);
 }
 
 // How many products of two numbers `steps` rounds of multiply-adds in registers do: the limit that memory does not touch.

@@ -10,6 +10,7 @@ from .sets import _native
 
 ROWS = 64  # that are worth a thread
 WIDE = 1 << 16  # numbers that are worth a thread, where a row is cheap
+BINNED = (np.int8, np.float32, np.float64)
 GATED = (np.int8, np.int16, np.float32, np.float64)
 
 
@@ -130,7 +131,14 @@ def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, heigh
         least, most = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
         thresholds = np.clip(np.floor(np.nan_to_num(thresholds, nan=most)), least - 1, most).astype(np.int16)
     out = np.empty((len(x), len(coordinates)), dtype=height.dtype)
-    over_rows(lambda rows: _native.stumps(x[rows], coordinates, thresholds, height.item(), out[rows]), len(x), ROWS)
+    finite: list[bool] = []
+
+    def part(rows: slice) -> None:
+        finite.append(_native.stumps(x[rows], coordinates, thresholds, height.item(), out[rows]))
+
+    over_rows(part, len(x), ROWS)
+    if not all(finite):
+        raise reference.NotFiniteError
     return out
 
 
@@ -148,6 +156,28 @@ def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.nd
     out = np.empty((len(x), len(shift)), dtype=np.int64)
     over_rows(lambda rows: _native.bins(x[rows], shift, pitch, multipliers, columns, out[rows]), len(x), ROWS)
     return out
+
+
+def binned(cells: np.ndarray, columns: int, height: np.number) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if max(columns, cells.size) >= 2**31 or height.dtype not in BINNED:
+        return reference.binned(cells, columns, height)
+    cells, (n, grids) = np.ascontiguousarray(cells), cells.shape
+    data, indices = np.empty(cells.size, dtype=height.dtype), np.empty(cells.size, dtype=np.int32)
+    starts, parts = np.zeros(n + 1, dtype=np.int64), []
+
+    def part(rows: slice) -> None:
+        here, ends = slice(rows.start * grids, rows.stop * grids), starts[1:][rows]
+        made = _native.binned(cells[rows], columns, height.item(), data[here], indices[here], ends)
+        parts.append((rows.start, rows.stop, made))
+
+    over_rows(part, n, ROWS)
+    total = 0
+    for start, stop, made in sorted(parts):  # each began where its rows would without columns that are met twice
+        for numbers in (data, indices):
+            numbers[total : total + made] = numbers[start * grids : start * grids + made]
+        starts[start + 1 : stop + 1] += total
+        total += made
+    return data[:total], indices[:total], starts.astype(np.int32)
 
 
 def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:

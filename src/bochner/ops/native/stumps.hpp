@@ -1,23 +1,47 @@
 // Stumps: whether coordinate k of a row is above a threshold, for m pairs of both. Thresholds of bytes have 16 bits, so
-// that they can be below or above all bytes.
+// that they can be below or above all bytes. What is returned is whether all numbers of all rows are finite: a pass of
+// its own would cost a third of the time.
+
+// Only of finite numbers is every difference with itself zero.
+template <class X>
+INLINE bool all_finite(const X* x, size_t count) {
+  if constexpr (std::is_integral_v<X>) {
+    return true;
+  } else {
+    constexpr size_t lanes = Lane<X>::count;
+    Vector<X> zeros[4] = {};
+    X zero = 0;
+    size_t k = 0;
+    for (; k + 4 * lanes <= count; k += 4 * lanes)
+#pragma GCC unroll 4
+      for (size_t v = 0; v < 4; v++) zeros[v] += load(x + k + v * lanes) - load(x + k + v * lanes);
+    for (; k < count; k++) zero += x[k] - x[k];
+    const Vector<X> all = (zeros[0] + zeros[1]) + (zeros[2] + zeros[3]);
+    for (size_t v = 0; v < lanes; v++) zero += all[v];
+    return zero == 0;
+  }
+}
 
 // First all comparisons' numbers side by side, then all comparisons at once: neither loop has a branch to guess.
 template <class X, class Limit, class Out>
-void stumps_by_rows(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m,
+bool stumps_by_rows(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m,
                     Out height, Out* out) {
-  constexpr size_t LOT = 1024;
+  constexpr size_t LOT = 1024, FEW = 16;  // rows that are looked through at once, since one may be short
   Limit taken[LOT];
+  bool finite = true;
   for (size_t first = 0; first < m; first += LOT) {
     const size_t here = m - first < LOT ? m - first : LOT;
     const int32_t* from = coordinates + first;
     const Limit* limit = thresholds + first;
     for (size_t row = 0; row < rows; row++) {
       const X* numbers = x + row * d;
+      if (first == 0 && row % FEW == 0) finite &= all_finite(numbers, std::min(FEW, rows - row) * d);
       Out* to = out + row * m + first;
       for (size_t k = 0; k < here; k++) taken[k] = numbers[from[k]];
       for (size_t k = 0; k < here; k++) to[k] = taken[k] > limit[k] ? height : Out(-height);
     }
   }
+  return finite;
 }
 
 #if defined(__AVX512BW__)
@@ -154,21 +178,27 @@ INLINE void bits_of(const X* side, const int32_t* coordinates, const Limit* thre
 }
 
 template <class X, class Limit, class Out>
-void stumps(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m, Out height,
+bool stumps(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m, Out height,
             Out* out) {
   constexpr size_t LARGEST = 1 << 19;  // bytes on their side: they must stay in the L2 cache
   constexpr size_t GROUPS = 16;        // of 64 stumps, whose outputs of one row are written after each other
   if (d > 4 * m || d * SIDE * sizeof(X) > LARGEST)
     return stumps_by_rows(x, rows, d, coordinates, thresholds, m, height, out);
+  bool finite = true;
   Aligned<X> side(d * SIDE);
   alignas(64) uint64_t bits[GROUPS][SIDE];
   for (size_t row = 0; row < rows; row += SIDE) {
     const size_t some = std::min(SIDE, rows - row);
+    finite &= all_finite(x + row * d, some * d);
     turn_rows(x + row * d, some, d, side.data());
+    const X* const next = x + (row + some) * d;
+    const size_t coming = std::min(SIDE, rows - row - some) * d;  // numbers, a share of which is asked for each time
     for (size_t first = 0; first < m; first += GROUPS * SIDE) {
       const size_t here = std::min(GROUPS * SIDE, m - first), whole = here / SIDE, last = here % SIDE;
-      for (size_t k = 0; k < here; k += SIDE)
+      for (size_t k = 0; k < here; k += SIDE) {
+        ask(next, (first + k) * coming / m, std::min(first + k + SIDE, m) * coming / m);
         bits_of(side.data(), coordinates + first + k, thresholds + first + k, std::min(SIDE, here - k), bits[k / SIDE]);
+      }
       for (size_t r = 0; r < some; r++) {
         Out* to = out + (row + r) * m + first;
         for (size_t g = 0; g < whole; g++) choose(bits[g][r], height, to + g * SIDE);
@@ -180,11 +210,12 @@ void stumps(const X* x, size_t rows, size_t d, const int32_t* coordinates, const
       }
     }
   }
+  return finite;
 }
 #else
 template <class X, class Limit, class Out>
-void stumps(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m, Out height,
+bool stumps(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m, Out height,
             Out* out) {
-  stumps_by_rows(x, rows, d, coordinates, thresholds, m, height, out);
+  return stumps_by_rows(x, rows, d, coordinates, thresholds, m, height, out);
 }
 #endif

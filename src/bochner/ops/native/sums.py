@@ -13,7 +13,7 @@ from ..threads import over_rows, run
 from .sets import _native
 
 MOST_ROWS = 1 << 14  # whose products of 8-bit numbers add up to less than 2^31
-FLOAT_ROWS = 1 << 12  # that are packed at once
+FLOAT_ROWS = 1 << 13  # that are packed at once
 
 
 def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
@@ -71,6 +71,8 @@ def _takes(total: np.ndarray | None, dtype: Any, columns: int) -> bool:
 
 def _by_blocks(columns: int, block: int, multiply: Callable[[np.ndarray], Any]) -> None:
     """Multiply all blocks (i, j) of columns on and above the diagonal, by all threads."""
+    if not columns:
+        return
     count = -(-columns // block)
     places = np.array([(i, j) for j in range(count) for i in range(j + 1)], dtype=np.int32).reshape(-1, 2)
     # More lots than threads, so that none waits long for the last.

@@ -1,4 +1,5 @@
-// Products of 8-bit integers in AMX tiles: the names of registers.hpp for blocks of 2 x 2 tiles of 16 x 16 sums.
+// Products of 8-bit integers, and of pairs of bfloat16 numbers, in AMX tiles: the names of registers.hpp for blocks of
+// 2 x 2 tiles of 16 x 16 sums.
 //
 // A panel as registers.hpp has it, P[step][NR] with four numbers in a word, is a column of right-hand tiles as it
 // stands: sixteen steps are the rows of a tile. A left-hand tile is its transpose, in words.
@@ -17,7 +18,7 @@ constexpr size_t UNIT = TILE_ROWS;
 constexpr size_t MR = 2 * TILE_ROWS;  // of eight tiles four hold sums and four factors: one load for each dot
 constexpr size_t NR = 2 * TILE_WORDS;
 constexpr size_t GRAM_CHUNK = 128, PROJECT_CHUNK = 128;  // steps: two factors of 16 KB and 4 KB of sums, of 48 KB of L1
-// Sums of 576 KB and chunks of both factors, 192 KB each, in 2 MB of L2. Not a power of two, or the rows of a tile of
+// Integer sums of 576 KB and chunks of both factors, 192 KB each, in 2 MB of L2. Not a power of two, or the rows of a tile of
 // sums would fall into few sets of the L1 cache.
 constexpr size_t BLOCK = 384;
 constexpr size_t HIGH = 256;  // rows that share a look at the directions, which come from beyond L2: 4 bytes a cycle
@@ -85,8 +86,11 @@ template <class X>
 INLINE void project_tile(const int32_t* a, size_t a_row, const int32_t* b, size_t steps, int32_t* c, size_t ldc) {
   multiply<X>(a, a_row, 1, b, steps, c, ldc);
 }
-INLINE void gram_tile(const int32_t* a, const int32_t* b, size_t steps, int32_t* c, size_t ldc) {
+INLINE void gram_tile(const int32_t* a, const int32_t* b, size_t steps, size_t, int32_t* c, size_t ldc) {
   multiply<int8_t>(a, TILE_WORDS, NR, b, steps, c, ldc);
+}
+INLINE void gram_tile(const int32_t* a, const int32_t* b, size_t steps, size_t, float* c, size_t ldc) {
+  multiply<Bfloat16>(a, TILE_WORDS, NR, b, steps, reinterpret_cast<int32_t*>(c), ldc);
 }
 
 // How many products of two numbers about `steps` cycles of dots do, where memory is not touched.

@@ -26,9 +26,11 @@ namespace {
 #include "tile_products.hpp"
 #include "symmetric.hpp"
 #include "products.hpp"
+#include "float_gram.hpp"
 
 Kernels with_tiles(Kernels kernels) {
   kernels.products = product_kernels();
+  kernels.rounded_gram = float_gram_kernels<int32_t>();
   return kernels;
 }
 

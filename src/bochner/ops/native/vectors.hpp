@@ -34,7 +34,14 @@ INLINE void store(T* p, Vector<T> v) {
   std::memcpy(p, &v, BYTES);
 }
 
-INLINE size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+// Has the cache lines of numbers first..last-1 fetched as far as the L2 cache.
+template <class T>
+INLINE void ask(const T* numbers, size_t first, size_t last) {
+  constexpr size_t LINE = 64 / sizeof(T);
+  for (size_t k = first / LINE * LINE; k < last; k += LINE) __builtin_prefetch(numbers + k, 0, 2);
+}
+
+INLINE constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
 // sum + a * b, rounded once where the instruction set can.
 INLINE Vector<float> multiply_add(Vector<float> sum, Vector<float> a, Vector<float> b) {
