@@ -35,7 +35,7 @@ n rows, d columns, m features, k outputs; B is the number of bytes of a feature 
 | dense projection (Fourier, maxout, ridge) | 2 n d m (half of it for pairs of waves) | n d + n m B | multiply-adds |
 | Fastfood | about 4 n m log2 d | n m B | additions, and the permutation in cache |
 | stumps, gates | n m comparisons | n m B | writing the output |
-| bins of P grids | n d P divisions in float64 | 16 n P | divisions, then sorting n P columns |
+| bins of P grids | n d P divisions in float64 | 16 n P | divisions, then putting n P columns in order |
 | cosine and sine | about 25 n m | in cache, with the projection | arithmetic |
 | Gram matrix | n m^2 (one triangle) | n m B + 16 m^2 per block of rows | multiply-adds |
 | penalty: candidates | (m^3 / 3) each, one float32 factorisation; three or four of them | 12 m^2 | multiply-adds |
