@@ -17,7 +17,7 @@ from bochner.solvers import (
     solve_products,
     solve_several,
 )
-from bochner.solvers.cholesky import Factor, factor_by_blocks, forwards, solve_by_blocks
+from bochner.solvers.factor import Factor, factor_by_blocks, forwards, solve_by_blocks
 
 
 def problem(seed, n, m, k, weighted):
@@ -139,7 +139,7 @@ def test_one_feature():
 @pytest.mark.parametrize("ratio", [10.0, 1e6])
 def test_several_penalties(ratio, largest, monkeypatch):
     """By float32 factors, whole or by blocks, where these serve; else by float64 ones; impossible ones not at all."""
-    monkeypatch.setattr("bochner.solvers.cholesky.LARGEST", largest)
+    monkeypatch.setattr("bochner.solvers.factor.LARGEST", largest)
     Z = np.random.default_rng(0).standard_normal((80, 60)) * np.logspace(0, -4, 60)
     gram, cross = Z.T @ Z, Z.T @ np.random.default_rng(1).standard_normal((80, 3))
     alphas = ratio ** np.arange(-3.0, 2.0)

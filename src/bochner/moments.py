@@ -16,6 +16,7 @@ import scipy.sparse
 
 from . import ops
 from .ops import threads
+from .ops.symmetric import symmetric_product
 
 SLAB = 32  # rows of a matrix worked on at a time: they stay in a cache
 
@@ -26,13 +27,6 @@ class Rows(NamedTuple):
     features: Any
     y: np.ndarray
     weight: np.ndarray | None = None
-
-    def only(self, chosen: np.ndarray) -> Rows | None:
-        """Some of them, or None if there are none."""
-        if not chosen.any():
-            return None
-        weight = None if self.weight is None else self.weight[chosen]
-        return Rows(self.features[chosen], self.y[chosen], weight)
 
 
 class Centered(NamedTuple):
@@ -54,7 +48,7 @@ class Centered(NamedTuple):
     def error_of(self, b: np.ndarray, others: Centered) -> float:
         """The squared error on these rows of the model b that others gave, and whose means it goes through."""
         offset = self.mean_y - others.mean_y - (self.mean_z - others.mean_z) @ b
-        errors = self.square - 2.0 * np.sum(b * self.cross, axis=0) + np.sum(b * (self.gram @ b), axis=0)
+        errors = self.square + np.sum(b * (symmetric_product(self.gram, b) - 2.0 * self.cross), axis=0)
         return float(np.sum(errors + self.weight * offset**2))
 
 
@@ -79,14 +73,13 @@ class Moments:
             weighted = cls.of(times_rows(features, root), y * root[:, None])
             sums = np.asarray(features.T @ weight, dtype=np.float64), weight @ y
             return cls(n, float(weight.sum()), *sums, weighted.gram, weighted.cross, weighted.square)
-        wide = np.int64 if features.dtype.kind == "i" else np.float64
         if scipy.sparse.issparse(features):
-            features = features.astype(wide)
-            gram, cross = (features.T @ features).toarray(), features.T @ (y if y.dtype.kind == "f" else y.astype(wide))
+            features = features.astype(wide(features))
+            gram = (features.T @ features).toarray()
         else:
-            gram, cross = ops.gram(features), ops.cross(features, y)
-        sum_z, sum_y, square = simple_sums(features, y)
-        return cls(n, n, sum_z, sum_y, gram, np.asarray(cross), square)
+            gram = ops.gram(features)
+        sum_z, sum_y, cross, square = small_sums(features, y)
+        return cls(n, n, sum_z, sum_y, gram, cross, square)
 
     @staticmethod
     def plus_rows(total: Moments | None, rows: Rows) -> Moments:
@@ -99,8 +92,9 @@ class Moments:
             total += Moments.of(*rows)
             return total
         ops.gram(features, total.gram)
-        total.cross += ops.cross(features, y)
-        for sums, more in zip((total.sum_z, total.sum_y, total.square), simple_sums(features, y), strict=True):
+        for sums, more in zip(
+            (total.sum_z, total.sum_y, total.cross, total.square), small_sums(features, y), strict=True
+        ):
             sums += more
         total.rows += len(y)
         total.weight += len(y)
@@ -234,11 +228,22 @@ class FoldedMoments:
         return [part for part in self.folds if part is not None]
 
 
-def simple_sums(features: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sums of features and of targets, and Y'Y; exact for integers."""
-    wide = np.int64 if features.dtype.kind == "i" else np.float64
-    y = y.astype(np.int64 if y.dtype.kind == "i" else np.float64)
-    return np.asarray(features.sum(axis=0, dtype=wide)).ravel(), y.sum(axis=0), y.T @ y
+def small_sums(features: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Sums of features and of targets, Z'Y and Y'Y; exact for integers."""
+    if scipy.sparse.issparse(features):
+        sum_z, cross = features.sum(axis=0, dtype=wide(features)), features.T @ y.astype(wide(y))
+    elif features.dtype.kind == "i" and y.dtype == np.int8:
+        both = ops.cross(features, np.column_stack([y, np.ones_like(y[:, :1])]))  # ones: sums in the same pass
+        sum_z, cross = both[:, -1], both[:, :-1]
+    else:
+        sum_z, cross = features.sum(axis=0, dtype=wide(features)), ops.cross(features, y)
+    y = y.astype(wide(y))
+    return np.array(sum_z).ravel(), y.sum(axis=0), np.ascontiguousarray(cross), y.T @ y
+
+
+def wide(numbers: Any) -> Any:
+    """The type that sums of such numbers have."""
+    return np.int64 if numbers.dtype.kind == "i" else np.float64
 
 
 def times_rows(features: Any, factor: np.ndarray) -> Any:

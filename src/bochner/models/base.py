@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
+from .. import ops
 from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
 from ..bases.base import PRECISIONS
@@ -212,7 +213,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         n, blocks = self._rows_to_predict(X, 2 * int(self.basis_.entries))
         out = np.empty((n, weights.shape[1]))
         for rows, part in blocks:
-            out[rows] = self.basis_.features(part) @ weights + (fit.intercept + self._offset)
+            out[rows] = ops.scores(self.basis_.features(part), weights) + (fit.intercept + self._offset)
         return out
 
     def _rows_to_predict(self, X: Any, width: int) -> tuple[int, Iterator[tuple[slice, Any]]]:

@@ -21,7 +21,7 @@ NAMES = (
     "quantize", "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "calibrate", "rescale",
     "lookup",
     "project_waves", "project_maxout", "project_winners", "project_lookup", "fastfood_waves_integer",
-    "gram", "float_gram", "cross", "philox",
+    "gram", "float_gram", "cross", "scores", "philox",
 )  # fmt: skip
 TABLE: dict[tuple[str, str], Callable[..., Any]] = {(name, "reference"): getattr(reference, name) for name in NAMES}
 TABLE.update({(name, "native"): function for name, function in native.FUNCTIONS.items()})
@@ -92,7 +92,7 @@ quantize, project, project_phase, phase, waves_integer, fastfood_integer, calibr
     Op, NAMES[13:22]
 )
 project_waves, project_maxout, project_winners, project_lookup, fastfood_waves_integer = map(Op, NAMES[22:27])
-gram, float_gram, cross, philox = map(Op, NAMES[27:])
+gram, float_gram, cross, scores, philox = map(Op, NAMES[27:])
 cosine_table, NotFiniteError = reference.cosine_table, reference.NotFiniteError
 streams.generate = philox  # streams stand below ops, so they are told
 

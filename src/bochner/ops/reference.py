@@ -352,6 +352,13 @@ def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(total.T)
 
 
+def scores(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Z W of features, dense or CSR, and few float columns; integers are multiplied in the precision of these."""
+    if isinstance(z, np.ndarray) and z.dtype.kind == "i":
+        z = z.astype(weights.dtype)
+    return np.asarray(z @ weights)
+
+
 def mirrored(upper: np.ndarray) -> np.ndarray:
     """A symmetric matrix from its upper triangle, a stripe at a time."""
     for start in range(0, len(upper), 512):

@@ -2,9 +2,10 @@
 
 from .base import Solution
 from .box import at_bounds, solve_box
-from .cholesky import Factor, factor_gram, solve_factored, solve_gram, solve_or_none
+from .cholesky import solve_factored, solve_gram, solve_or_none, solve_quickly
 from .conjugate_gradient import sampled_preconditioner, solve_products
 from .dual import DualProblem, dual_problem, solve_dual
+from .factor import Factor, factor_gram
 from .invariants import root_of, solve_invariant, v_matrix
 from .newton import Minimum, length, minimise
 from .path import DualPath, RidgePath
@@ -16,5 +17,5 @@ __all__ = [
     "Stochastic",
     "at_bounds", "dual_problem", "factor_gram", "length", "minimise", "root_of", "sampled_preconditioner",
     "solve_box", "solve_dual", "solve_factored", "solve_gram", "solve_invariant", "solve_or_none", "solve_products",
-    "solve_several", "v_matrix",
+    "solve_quickly", "solve_several", "v_matrix",
 ]  # fmt: skip

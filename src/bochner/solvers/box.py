@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .base import Solution
-from .cholesky import factor_gram
+from .factor import factor_gram
 from .newton import minimise
 
 

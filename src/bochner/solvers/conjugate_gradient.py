@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .base import Solution, relative_residual
-from .cholesky import factor_gram
+from .factor import factor_gram
 
 Product = Callable[[np.ndarray], np.ndarray]
 

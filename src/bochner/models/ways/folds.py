@@ -8,10 +8,12 @@ have the smallest squared error and goes on from the best candidate to its neigh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ... import ops
 from ...blocks import Block
 from ...config import memory_budget
 from ...moments import Centered, FoldedMoments, Moments, Rows
@@ -28,12 +30,15 @@ def reduce_folds(problem: Problem) -> FoldedMoments:
     m = problem.basis.n_components
     apart = FOLDS if m <= MANY_FEATURES and (2 * FOLDS + 3) * 8 * m * m <= memory_budget() else 2
 
+    def rows_of(part: Block) -> Rows:
+        return Rows(problem.features(part.X), part.y, part.weight)
+
     def parts(block: Block) -> list[Rows | None]:
         folds = np.minimum(fold_of(block, FOLDS), apart - 1)
-        rows = Rows(problem.features(block.X), block.y, block.weight)
-        return [rows.only(folds == fold) for fold in range(apart)]
+        chosen = [folds == fold for fold in range(apart)]
+        return [rows_of(block.only(fold)) if fold.any() else None for fold in chosen]
 
-    width = int(4 * problem.width) + 1
+    width = int(3 * problem.width) + 1
     return problem.blocks.reduce(parts, add=FoldedMoments.plus_rows, width=width, title="moments")
 
 
@@ -88,8 +93,17 @@ def leading_best(problem: Problem, held: Moments, others: Moments, alphas: np.nd
     few = min(m, MANY_FEATURES)
     scale = problem.scale * float(np.sqrt(m / few))  # so that their kernel is that of all
     rest, out = (part.prefix(few).centered(scale, problem.intercept) for part in (others, held))
-    solutions = (solve_or_none(rest.gram, rest.cross, a) for a in alphas)
-    return smallest(alphas, np.array([np.inf if b is None else out.error_of(b, rest) for b in solutions]))
+
+    @cache
+    def error(k: int) -> float:
+        b = solve_or_none(rest.gram, rest.cross, alphas[k])
+        return np.inf if b is None else out.error_of(b, rest)
+
+    best, before = len(alphas) // 2, -1
+    while best != before:  # downhill from the middle: errors have one valley, or nearly so
+        near = [k for k in (best + 1, best, best - 1) if 0 <= k < len(alphas)]
+        best, before = min(near, key=error), best
+    return best
 
 
 def models_at(problem: Problem, rest: Centered, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -136,5 +150,5 @@ def all_scores(features: Any, weights: np.ndarray) -> np.ndarray:
     penalties, m, k = weights.shape
     together = weights.transpose(1, 0, 2).reshape(m, penalties * k)
     if features.dtype.kind == "i":
-        features, together = features.astype(np.float32), together.astype(np.float32)
-    return np.asarray(features @ together).reshape(-1, penalties, k).transpose(1, 0, 2)
+        together = together.astype(np.float32)
+    return np.asarray(ops.scores(features, together)).reshape(-1, penalties, k).transpose(1, 0, 2)

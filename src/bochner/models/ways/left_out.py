@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import ops
 from ...blocks import Block
 from ...solvers import DualProblem, factor_gram
 from ...streams import sample_rows
@@ -24,7 +25,7 @@ LEVERAGES = 64  # right-hand sides more for conjugate gradients
 
 
 def scores_of(problem: Problem, fit: Fit, X: Any) -> np.ndarray:
-    return np.asarray(problem.features(X) @ (problem.scale * fit.solution.coefficients)) + fit.intercept
+    return np.asarray(ops.scores(problem.features(X), problem.scale * fit.solution.coefficients)) + fit.intercept
 
 
 def without_itself(scores: np.ndarray, leverage: np.ndarray, block: Block) -> Judged:

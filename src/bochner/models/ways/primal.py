@@ -11,8 +11,8 @@ from scipy.linalg import eigh
 from ...bases import Basis
 from ...blocks import Block
 from ...moments import Centered, Moments, Rows
-from ...solvers import RidgePath, Solution, factor_gram, solve_factored
-from .folds import by_folds, reduce_folds
+from ...solvers import RidgePath, Solution, factor_gram, solve_factored, solve_quickly
+from .folds import MANY_FEATURES, by_folds, reduce_folds
 from .penalty import FEW, candidates, edge_note, minimise, smallest, too_few
 from .problem import Fit, Problem
 
@@ -37,7 +37,9 @@ def fit_primal(problem: Problem, reason: str) -> tuple[Fit, Moments]:
     folded = reduce_folds(problem)
     alpha, note = by_folds(problem, folded)
     moments = folded.merged()
-    return finish(moments, problem.scale, alpha, note, problem.intercept, reason), moments
+    # Where a float32 factor could try penalties, it can mostly solve at the best of them.
+    quick = problem.basis.n_components > MANY_FEATURES
+    return finish(moments, problem.scale, alpha, note, problem.intercept, reason, quick), moments
 
 
 def fit_moments(moments: Moments, scale: float, alpha: Any, intercept: bool, reason: str) -> Fit:
@@ -63,11 +65,16 @@ def noise_variance(energy: np.ndarray, weight: float, count: float, intercept: b
     return energy / weight * count / max(count - float(intercept), 1.0)
 
 
-def finish(moments: Moments, scale: float, alpha: float, note: str, intercept: bool, reason: str) -> Fit:
+def finish(
+    moments: Moments, scale: float, alpha: float, note: str, intercept: bool, reason: str, quick: bool = False
+) -> Fit:
     """Solve at the chosen penalty; the noise is that of the Bayesian linear model."""
     centered = moments.centered(scale, intercept)
-    factor = factor_gram(centered.gram, alpha)
-    found = solve_factored(centered.gram, centered.cross, alpha, factor)
+    if quick:
+        found, factor = solve_quickly(centered.gram, centered.cross, alpha)
+    else:
+        factor = factor_gram(centered.gram, alpha)
+        found = solve_factored(centered.gram, centered.cross, alpha, factor)
     solution = Solution(found.coefficients, found.method, alpha, found.status, found.residual, found.iterations, reason)
     b = found.coefficients
     penalty = alpha * np.sum(b**2, axis=0)

@@ -42,7 +42,7 @@ from .rows import (
     winners,
 )
 from .sets import EMULATED, PLAIN, _native, instruction_set, instruction_sets, use_instruction_set
-from .sums import float_gram, gram
+from .sums import cross, float_gram, gram, scores
 
 __all__ = ["EMULATED", "FUNCTIONS", "PLAIN", "instruction_set", "instruction_sets", "projects", "use_instruction_set"]
 
@@ -71,7 +71,7 @@ if _native is not None:
         for f in (
             fwht, fastfood, fastfood_waves, fastfood_integer, fastfood_waves_integer, waves, maxout, winners, gates,
             stumps, quantize, bins, binned, philox, dense_waves, dense_maxout, dense_winners, project, project_winners,
-            project_waves, project_maxout, project_lookup, gram, float_gram,
+            project_waves, project_maxout, project_lookup, gram, float_gram, cross, scores,
         )
     }  # fmt: skip
     if os.environ.get("BOCHNER_INSTRUCTION_SET"):

@@ -77,6 +77,13 @@ template <class X, class Limit, class Out>
 using Stumps = bool (*)(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m,
                         Out height, Out* out);
 
+template <class Z>
+using Cross = void (*)(const Z* z, size_t rows, size_t m, const int8_t* y, size_t k, size_t first, size_t last,
+                       int64_t* out);
+
+template <class Z, class T>
+using Scores = void (*)(const Z* z, size_t rows, size_t m, const T* w, size_t wide, size_t k, T* out);
+
 template <class T>
 using Gates = void (*)(const int32_t* winners, const T* through, size_t units, size_t pool, T* out);
 
@@ -124,6 +131,8 @@ struct Kernels {
              Stumps<double, double, int8_t>, Stumps<uint8_t, int16_t, int8_t>, Stumps<int8_t, int16_t, int8_t>>
       stumps;
   std::tuple<Gates<int8_t>, Gates<int16_t>, Gates<float>, Gates<double>> gates;
+  std::tuple<Cross<int8_t>, Cross<int16_t>> cross;
+  std::tuple<Scores<int8_t, float>, Scores<int8_t, double>, Scores<int16_t, float>, Scores<int16_t, double>> scores;
   void (*philox)(uint32_t* counters, size_t count, uint32_t key0, uint32_t key1);
 };
 

@@ -348,6 +348,25 @@ void float_gram_block(Row<float> words, size_t rows, bool rounded, In<int32_t> b
                   g.data());
 }
 
+// ---- few columns ----
+
+template <class Z>
+void cross(In<Z> z, In<int8_t> y, size_t first, size_t last, Out<int64_t> out) {
+  const size_t rows = z.shape(0), m = z.shape(1), k = y.shape(1);
+  require(y.shape(0) == rows && out.shape(0) == k && out.shape(1) == m && first <= last && last <= m,
+          "cross: the shapes do not agree");
+  nb::gil_scoped_release free;
+  std::get<Cross<Z>>(chosen->kernels().cross)(z.data(), rows, m, y.data(), k, first, last, out.data());
+}
+
+template <class Z, class T>
+void scores(In<Z> z, In<T> w, Out<T> out) {
+  const size_t rows = z.shape(0), m = z.shape(1), k = out.shape(1), wide = w.shape(1);
+  require(w.shape(0) == m && out.shape(0) == rows && k <= wide && wide % 16 == 0, "scores: the shapes do not agree");
+  nb::gil_scoped_release free;
+  std::get<Scores<Z, T>>(chosen->kernels().scores)(z.data(), rows, m, w.data(), wide, k, out.data());
+}
+
 // ---- number by number ----
 
 template <class T, class Code>
@@ -404,6 +423,13 @@ void bind_shared(nb::module_& m) {
   m.def("fwht", fwht<T>, nb::arg().noconvert());
   m.def("maxout", maxout<T>, nb::arg().noconvert(), nb::arg(), nb::arg().noconvert());
   m.def("winners", winners<T>, nb::arg().noconvert(), nb::arg(), nb::arg().noconvert());
+}
+
+template <class Z>
+void bind_few(nb::module_& m) {
+  m.def("cross", cross<Z>, exact(), exact(), nb::arg(), nb::arg(), exact());
+  m.def("scores", scores<Z, float>, exact(), exact(), exact());
+  m.def("scores", scores<Z, double>, exact(), exact(), exact());
 }
 
 template <class X, class Limit, class Y>
@@ -500,6 +526,8 @@ NB_MODULE(_native, m) {
   bind_peak<float>(m, "peak_sums", [](auto& kernels) { return kernels.dense.peak_sums; });
   bind_peak<double>(m, "peak_divisions", [](auto& kernels) { return kernels.dense.peak_divisions; });
   bind_peak<int32_t>(m, "peak_products", [](auto& kernels) { return kernels.products.gram.peak; });
+  bind_few<int8_t>(m);
+  bind_few<int16_t>(m);
   m.def("philox", philox, exact(), nb::arg(), nb::arg());
   m.def("fastfood_integer", fastfood_integer, exact(), exact(), exact(), exact(), nb::arg(), exact());
   m.def("instruction_set", [] { return chosen->name; });

@@ -13,6 +13,8 @@ from ..threads import over_rows, run
 from .sets import _native
 
 MOST_ROWS = 1 << 14  # whose products of 8-bit numbers add up to less than 2^31
+STRIP = 512  # columns that are worth a thread
+FEW, MOST_COLUMNS = 16, 64  # the kernel's columns are a multiple of it; with more, BLAS is faster
 FLOAT_ROWS = 1 << 13  # that are packed at once
 
 
@@ -44,6 +46,26 @@ def _add_gram(z: np.ndarray, part: int, coefficient: int, last: bool, total: np.
     _by_blocks(z.shape[1], block, lambda b: _native.gram_block(words, sums, len(z), b, coefficient, last, total))
 
 
+def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if not _has_few(z, y) or y.dtype != np.int8:
+        return reference.cross(z, y)
+    z, y = np.ascontiguousarray(z), np.ascontiguousarray(y)
+    turned = np.empty((y.shape[1], z.shape[1]), dtype=np.int64)
+    over_rows(lambda part: _native.cross(z, y, part.start, part.stop, turned), z.shape[1], STRIP)
+    return np.ascontiguousarray(turned.T)
+
+
+def scores(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    if not _has_few(z, weights) or weights.dtype not in (np.float32, np.float64):
+        return reference.scores(z, weights)
+    z, columns = np.ascontiguousarray(z), weights.shape[1]
+    padded = np.zeros((z.shape[1], -(-columns // FEW) * FEW), dtype=weights.dtype)
+    padded[:, :columns] = weights
+    out = np.empty((len(z), columns), dtype=weights.dtype)
+    over_rows(lambda part: _native.scores(z[part], padded, out[part]), len(z), FEW)
+    return out
+
+
 def float_gram(z: np.ndarray, rounded: bool, total: np.ndarray | None = None) -> np.ndarray:
     if z.dtype != np.float32 or not _takes(total, np.float64, z.shape[1]):
         return reference.float_gram(z, rounded, total)
@@ -62,6 +84,11 @@ def _add_float_gram(z: np.ndarray, rounded: bool, last: bool, total: np.ndarray,
     words = room[:size]
     over_rows(lambda p: _native.float_gram_pack(z, rounded, p.start, p.stop, words), -(-z.shape[1] // panel), 1)
     _by_blocks(z.shape[1], block, lambda b: _native.float_gram_block(words, len(z), rounded, b, last, total))
+
+
+def _has_few(z: np.ndarray, others: np.ndarray) -> bool:
+    """Whether these are integer features and few enough columns for the kernels of such products."""
+    return isinstance(z, np.ndarray) and z.dtype in (np.int8, np.int16) and others.shape[1] <= MOST_COLUMNS
 
 
 def _takes(total: np.ndarray | None, dtype: Any, columns: int) -> bool:
