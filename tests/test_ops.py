@@ -221,15 +221,31 @@ EXAMPLES = {
         for rounded in (False, True)
     ],
     "cross": lambda r: (
-        [(integers(r, (50, 7), 8, np.int8), r.choice([-1, 1], (50, 3)).astype(np.int8))]
+        [
+            (integers(r, (n, m), 8 * np.dtype(t).itemsize, t), integers(r, (n, k), 8, np.int8))
+            for n, m, k in FEW_COLUMNS
+            for t in (np.int8, np.int16)
+        ]
+        + [(np.full((1000, 3), extreme, t), np.full((1000, 2), -128, np.int8)) for extreme, t in EXTREMES]
+        + [(integers(r, (50, 7), 8, np.int8), r.choice([-1, 1], (50, 3)))]
         + [(r.standard_normal((50, 7)).astype(t), r.standard_normal((50, 2))) for t in FLOATS]
     ),
+    "scores": lambda r: [  # whole numbers, so that the order of sums does not matter
+        (integers(r, (n, m), 8, z), r.integers(-50, 51, (m, k)).astype(t))
+        for n, m, k in FEW_COLUMNS[1:]
+        for z in (np.int8, np.int16, np.float32)
+        for t in FLOATS
+    ],
     "calibrate": lambda r: [(integers(r, (4, 6), 31, np.int32), integers(r, 6, 20, np.int64), 24)],
     "rescale": lambda r: [(integers(r, (4, 6), 21, np.int32), 77, 12, top) for top in (127, 8191)],
     "lookup": lambda r: [
         (integers(r, (4, 6), 21, np.int32), 3, 9, integers(r, 6, 11, np.int64), np.arange(-8, 8, dtype=np.int8))
     ],
 }
+
+
+FEW_COLUMNS = [(0, 3, 2), (1, 1, 1), (5, 64, 0), (3, 0, 2), (65, 63, 11), (129, 300, 17), (300, 1100, 3), (70, 9, 70)]
+EXTREMES = ((-128, np.int8), (-32768, np.int16), (32767, np.int16))
 
 
 def test_every_op_has_examples():
@@ -261,7 +277,8 @@ def test_native_equals_reference_bit_for_bit(name, chosen_set):
             assert np.array_equal(result, expected)
 
 
-PRODUCTS = ("project", "project_waves", "project_maxout", "project_winners", "project_lookup", "gram", "dense_maxout")
+PRODUCTS = ("project", "project_waves", "project_maxout", "project_winners", "project_lookup", "gram", "dense_maxout",
+            "cross", "scores")  # fmt: skip
 
 
 @pytest.mark.parametrize("chosen_set", SETS, indirect=True)
@@ -275,6 +292,20 @@ def test_products_depend_neither_on_strides_nor_on_old_memory_nor_on_threads(nam
             patch.setattr(np, "empty", lambda shape, dtype: np.full(shape, 85, dtype))
             result = native.FUNCTIONS[name](strided, *others)
         assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("chosen_set", SETS, indirect=True)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_scores_of_a_row_are_accurate_and_do_not_depend_on_other_rows(dtype, chosen_set):
+    rng = np.random.default_rng(0)
+    z, weights = codes(rng, (50, 1111)), rng.standard_normal((1111, 21)).astype(dtype)
+    wide = z.astype(np.longdouble), weights.astype(np.longdouble)
+    whole = native.scores(z, weights)
+    assert (np.abs(whole - wide[0] @ wide[1]) <= 20 * np.finfo(dtype).eps * np.abs(wide[0]) @ np.abs(wide[1])).all()
+    for rows in (slice(3, 4), slice(7, 31)):
+        assert np.array_equal(native.scores(z[rows], weights), whole[rows])
+    with threads.limited(3):
+        assert np.array_equal(native.scores(z, weights), whole)
 
 
 @pytest.mark.parametrize("chosen_set", SETS, indirect=True)

@@ -15,6 +15,7 @@ from bochner.solvers import (
     solve_dual,
     solve_gram,
     solve_products,
+    solve_quickly,
     solve_several,
 )
 from bochner.solvers.factor import Factor, factor_by_blocks, forwards, solve_by_blocks
@@ -149,6 +150,25 @@ def test_several_penalties(ratio, largest, monkeypatch):
     assert solve_several(gram, cross, []) == []
     huge = solve_several(1e50 * gram, 1e50 * cross, [1e49])[0]
     np.testing.assert_allclose(huge, solve_gram(gram, cross, 0.1).coefficients, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-50, 1.0, 1e50])
+@pytest.mark.parametrize(("least", "is_rough"), [(-2, True), (-5, False)])
+def test_a_quick_solution_is_as_exact(least, is_rough, size):
+    """By a float32 factor and refinement where that leads there; where it does not, by a float64 factor."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((80, 60)) * np.logspace(0, least, 60) @ np.linalg.qr(rng.standard_normal((60, 60)))[0]
+    gram, cross = size * Z.T @ Z, size * Z.T @ np.random.default_rng(1).standard_normal((80, 3))
+    alpha = 1e-10 * size
+    found, factor = solve_quickly(gram, cross, alpha)
+    assert (factor.upper.dtype == np.float32) == is_rough
+    assert found.residual < 1e-11
+    np.testing.assert_allclose(found.coefficients, solve_gram(gram, cross, alpha).coefficients, rtol=1e-6)
+    inverse = np.linalg.inv(gram / size + 1e-10 * np.eye(60)) / size
+    tolerance = 1e-3 if is_rough else 1e-5
+    energies = np.sum(factor.half_solve(cross) ** 2, axis=0)
+    np.testing.assert_allclose(energies, np.sum(cross * (inverse @ cross), axis=0), rtol=tolerance)
+    np.testing.assert_allclose(factor.log_determinant, -np.linalg.slogdet(inverse)[1], rtol=tolerance)
 
 
 @pytest.mark.parametrize(("n", "size"), [(1, 4), (5, 2), (64, 16), (100, 30), (50, 2048)])

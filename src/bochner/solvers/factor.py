@@ -24,15 +24,19 @@ class Factor:
         # In the factor's own precision, or one of float32 would be copied to float64.
         columns = np.asarray(columns / self.scale, dtype=self.upper.dtype)
         if len(self.upper) > LARGEST:
-            return solve_by_blocks(self.upper, columns).astype(np.float64, copy=False)
-        return cho_solve((self.upper, False), columns, check_finite=False).astype(np.float64, copy=False)
+            x = solve_by_blocks(self.upper, columns)
+        else:
+            x = cho_solve((self.upper, False), columns, check_finite=False)
+        return x.astype(np.float64, copy=False)
 
     def half_solve(self, columns: np.ndarray) -> np.ndarray:
         """R'^-1 times these columns over the root of the scale; their squared lengths are c'A^-1 c."""
         columns = np.asarray(columns / np.sqrt(self.scale), dtype=self.upper.dtype)
         if len(self.upper) > LARGEST:
-            return forwards(self.upper, columns)
-        return np.asarray(solve_triangular(self.upper, columns, trans="T", check_finite=False))
+            x = forwards(self.upper, columns)
+        else:
+            x = solve_triangular(self.upper, columns, trans="T", check_finite=False)
+        return x.astype(np.float64, copy=False)
 
     def leading(self, rows: int) -> Factor:
         """The factor of the leading rows and columns of A."""
