@@ -18,7 +18,7 @@ from bochner.solvers import (
     solve_quickly,
     solve_several,
 )
-from bochner.solvers.factor import Factor, factor_by_blocks, forwards, solve_by_blocks
+from bochner.solvers.factor import factor_gram, rough_factor
 
 
 def problem(seed, n, m, k, weighted):
@@ -136,11 +136,11 @@ def test_one_feature():
     assert path.degrees(1.0) == pytest.approx(0.8)
 
 
-@pytest.mark.parametrize("largest", [30, 100])
+@pytest.mark.parametrize("rows", [30, 100])
 @pytest.mark.parametrize("ratio", [10.0, 1e6])
-def test_several_penalties(ratio, largest, monkeypatch):
-    """By float32 factors, whole or by blocks, where these serve; else by float64 ones; impossible ones not at all."""
-    monkeypatch.setattr("bochner.solvers.factor.LARGEST", largest)
+def test_several_penalties(ratio, rows, monkeypatch):
+    """By float32 factors, whole or in lots, where these serve; else by float64 ones; impossible ones not at all."""
+    monkeypatch.setattr("bochner.solvers.factor.ROWS", rows)
     Z = np.random.default_rng(0).standard_normal((80, 60)) * np.logspace(0, -4, 60)
     gram, cross = Z.T @ Z, Z.T @ np.random.default_rng(1).standard_normal((80, 3))
     alphas = ratio ** np.arange(-3.0, 2.0)
@@ -161,7 +161,7 @@ def test_a_quick_solution_is_as_exact(least, is_rough, size):
     gram, cross = size * Z.T @ Z, size * Z.T @ np.random.default_rng(1).standard_normal((80, 3))
     alpha = 1e-10 * size
     found, factor = solve_quickly(gram, cross, alpha)
-    assert (factor.upper.dtype == np.float32) == is_rough
+    assert (factor.lots[0].dtype == np.float32) == is_rough
     assert found.residual < 1e-11
     np.testing.assert_allclose(found.coefficients, solve_gram(gram, cross, alpha).coefficients, rtol=1e-6)
     inverse = np.linalg.inv(gram / size + 1e-10 * np.eye(60)) / size
@@ -171,18 +171,24 @@ def test_a_quick_solution_is_as_exact(least, is_rough, size):
     np.testing.assert_allclose(factor.log_determinant, -np.linalg.slogdet(inverse)[1], rtol=tolerance)
 
 
-@pytest.mark.parametrize(("n", "size"), [(1, 4), (5, 2), (64, 16), (100, 30), (50, 2048)])
-def test_a_factor_by_blocks(n, size):
-    """What large matrices are factored by: R'R is the matrix, and a matrix that is not positive is refused."""
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "rows"), [(1, 4), (5, 2), (64, 16), (100, 30), (50, 768)])
+def test_a_factor_in_lots_of_rows(n, rows, dtype, monkeypatch):
+    """scale R'R is the matrix; leading rows and columns have the leading part; what is not positive has none."""
+    monkeypatch.setattr("bochner.solvers.factor.ROWS", rows)
     Z = np.random.default_rng(0).standard_normal((n + 5, n))
-    gram = Z.T @ Z
-    made = factor_by_blocks(np.array(gram, order="F"), size)
-    factor = np.triu(made)
-    np.testing.assert_allclose(factor.T @ factor, gram, atol=1e-12 * np.abs(gram).max())
-    for columns in (Z.T, Z[0]):
-        np.testing.assert_allclose(gram @ solve_by_blocks(made, columns, size), columns, atol=1e-9)
-        half = forwards(made, columns.copy(), size)
-        np.testing.assert_allclose(half, Factor(made).half_solve(columns), atol=1e-9)
-        np.testing.assert_allclose(np.sum(half**2, axis=0), np.sum(columns * Factor(made).solve(columns), axis=0))
-    with pytest.raises(np.linalg.LinAlgError):
-        factor_by_blocks(np.array(gram - 2 * np.trace(gram) * np.eye(n), order="F"), size)
+    gram = Z.T @ Z + 0.5 * np.eye(n)
+    make = rough_factor if dtype == np.float32 else factor_gram
+    factor = make(gram - 0.25 * np.eye(n), 0.25)
+    assert all(lot.dtype == dtype for lot in factor.lots)
+    tolerance = 1e4 * np.finfo(dtype).eps
+    for leading in {0, 1, n // 2, n}:
+        part = factor.leading(leading)
+        square, columns = gram[:leading, :leading], Z.T[:leading]
+        for c in (columns, columns[:, 0]):
+            np.testing.assert_allclose(square @ part.solve(c), c, atol=tolerance)
+            assert part.half_solve(c).dtype == part.solve(c).dtype == np.float64
+        energies = np.sum(columns * np.linalg.solve(square, columns), axis=0)
+        np.testing.assert_allclose(np.sum(part.half_solve(columns) ** 2, axis=0), energies, rtol=tolerance)
+        np.testing.assert_allclose(part.log_determinant, np.linalg.slogdet(square)[1], rtol=tolerance, atol=tolerance)
+    assert make(gram, -float(np.trace(gram))) is None

@@ -19,17 +19,16 @@ STEPS, GAIN = 6, 0.25  # steps at most, and what each must leave of the error at
 
 def solve_several(gram: np.ndarray, cross: np.ndarray, alphas: Sequence[float] | np.ndarray) -> list[np.ndarray | None]:
     """The coefficients at each of these penalties; None where the matrix is not positive definite."""
-    room = np.empty(gram.shape, dtype=np.float32)
-    return [solve_roughly(gram, cross, float(alpha), room) for alpha in alphas]
+    return [solve_roughly(gram, cross, float(alpha)) for alpha in alphas]
 
 
-def solve_roughly(gram: np.ndarray, cross: np.ndarray, alpha: float, room: np.ndarray) -> np.ndarray | None:
-    """The coefficients at one penalty; the factor is made in `room`.
+def solve_roughly(gram: np.ndarray, cross: np.ndarray, alpha: float) -> np.ndarray | None:
+    """The coefficients at one penalty.
 
     With r what is left of c, r'(G + alpha I)^-1 r is the squared error of the fitted values, and c'(G + alpha I)^-1 c
     is what they are themselves. Each step leaves as much of its error as the one before, so the last needs no test.
     """
-    factor = rough_factor(gram, alpha, room)
+    factor = rough_factor(gram, alpha)
     if factor is not None:
         coefficients = factor.solve(cross)
         fitted = error = np.sqrt(np.abs(np.sum(cross * coefficients, axis=0)))
