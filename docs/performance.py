@@ -38,7 +38,8 @@ n rows, d columns, m features, k outputs; B is the number of bytes of a feature 
 | bins of P grids | n d P divisions in float64 | 16 n P | divisions, then putting n P columns in order |
 | cosine and sine | about 25 n m | in cache, with the projection | arithmetic |
 | Gram matrix | n m^2 (one triangle) | n m B + 16 m^2 per block of rows | multiply-adds |
-| penalty: candidates | (m^3 / 3) each, one float32 factorisation; three or four of them | 12 m^2 | multiply-adds |
+| Z'Y, scores | 2 n m k | n m B | multiply-adds, or reading the features for few outputs |
+| penalty: candidates | (m^3 / 3) each, one float32 factorisation; three or four of them | 10 m^2 | multiply-adds |
 | predictions | features + 2 n m k | n m B | as the features |
 
 Integer features cost a thirty-second of the float32 multiply-adds with AMX, a quarter with VNNI, and half with the
