@@ -48,8 +48,8 @@ def main(folder, kills, seed):
     while result["in_the_middle"] < kills or min(result["seen"]) == 0:
         process = save_for_ever(path)
         time.sleep(chance.uniform(0.0, 0.2))
-        while not any(folder.glob(PARTS)):
-            pass
+        while not any(folder.glob(PARTS)) and os.waitpid(process, os.WNOHANG)[0] == 0:
+            time.sleep(0.0001)
         time.sleep(chance.uniform(0.0, 0.002))
         os.kill(process, signal.SIGKILL)
         result["kills"] += os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL

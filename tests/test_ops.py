@@ -232,7 +232,7 @@ EXAMPLES = {
     ),
     "scores": lambda r: [  # whole numbers, so that the order of sums does not matter
         (integers(r, (n, m), 8, z), r.integers(-50, 51, (m, k)).astype(t))
-        for n, m, k in FEW_COLUMNS[1:]
+        for n, m, k in FEW_COLUMNS[1:]  # no rows are not one at a time
         for z in (np.int8, np.int16, np.float32)
         for t in FLOATS
     ],
@@ -306,6 +306,9 @@ def test_scores_of_a_row_are_accurate_and_do_not_depend_on_other_rows(dtype, cho
         assert np.array_equal(native.scores(z[rows], weights), whole[rows])
     with threads.limited(3):
         assert np.array_equal(native.scores(z, weights), whole)
+    for wrong in (weights[:1], weights[:, :, None], weights.T):
+        with pytest.raises(ValueError):
+            native.scores(z, wrong)
 
 
 @pytest.mark.parametrize("chosen_set", SETS, indirect=True)

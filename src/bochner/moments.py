@@ -16,7 +16,7 @@ import scipy.sparse
 
 from . import ops
 from .ops import threads
-from .ops.symmetric import symmetric_product
+from .ops.blas import symmetric_product
 
 SLAB = 32  # rows of a matrix worked on at a time: they stay in a cache
 

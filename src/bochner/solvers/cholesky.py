@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from ..ops.symmetric import symmetric_product
+from ..ops.blas import symmetric_product
 from .base import Solution, relative_residual
 from .factor import Factor, factor_gram, rough_factor
 
-REFINEMENTS = 6
-GOOD = 1e-13
-RIGHT, USABLE = 1e-11, 1e-4  # residuals with which a solution by a float32 factor, or by any, is kept
+REFINEMENTS = 10
+GOOD = 1e-13  # a residual with which nothing more is done
+USABLE = 1e-4  # a residual with which an eigen-decomposition is not asked for another solution
+ROUNDED, SOUND = 1e-15, 1e-5  # of a float32 factor: the residual to go on to, and the pivots that are far from noise
 
 
 def solve_gram(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:
@@ -20,24 +21,26 @@ def solve_gram(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:
 
 
 def solve_factored(gram: np.ndarray, cross: np.ndarray, alpha: float, factor: Factor | None) -> Solution:
-    """The same with the factor of G + alpha I, or None if it has none."""
-    found = None if factor is None else refined(gram, cross, alpha, factor)
+    """The ridge coefficients with the factor of G + alpha I, or None if it has none."""
+    found = None if factor is None else refine(gram, cross, alpha, factor, GOOD)
     return found if found is not None and found.residual <= USABLE else _recover(gram, cross, alpha)
 
 
 def solve_quickly(gram: np.ndarray, cross: np.ndarray, alpha: float) -> tuple[Solution, Factor | None]:
-    """The same, as exactly, by a float32 factor where refinement leads from it to the solution; and the factor."""
+    """The ridge coefficients and the factor that gave them: one of float32 where refinement leads from it to rounding
+    level and its pivots are far from noise, as they are for features with noise or a penalty of some size.
+    """
     factor = rough_factor(gram, alpha)
-    if factor is not None:
-        found = refined(gram, cross, alpha, factor)
-        if found.residual <= RIGHT:
+    if factor is not None and factor.smallest_pivot > SOUND:
+        found = refine(gram, cross, alpha, factor, ROUNDED)
+        if found.residual <= GOOD:
             return found, factor
     factor = factor_gram(gram, alpha)
     return solve_factored(gram, cross, alpha, factor), factor
 
 
-def refined(gram: np.ndarray, cross: np.ndarray, alpha: float, factor: Factor) -> Solution:
-    """The solution by a factor, and then by steps that each solve for what is left."""
+def refine(gram: np.ndarray, cross: np.ndarray, alpha: float, factor: Factor, enough: float) -> Solution:
+    """The solution by a factor, then by steps that each solve for what is left, until that is little or grows."""
     best = coefficients = factor.solve(cross)
     size, taken = np.inf, 0
     for steps in range(REFINEMENTS + 1):
@@ -46,7 +49,7 @@ def refined(gram: np.ndarray, cross: np.ndarray, alpha: float, factor: Factor) -
         if not residual < size:
             break
         best, size, taken = coefficients, residual, steps
-        if residual < GOOD or steps == REFINEMENTS:
+        if residual < enough or steps == REFINEMENTS:
             break
         coefficients = coefficients + factor.solve(remainder)
     status = "solved" if taken == 0 else f"solved, refined {taken} times"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..ops.symmetric import symmetric_product
+from ..ops.blas import symmetric_product
 from .cholesky import solve_or_none
 from .factor import rough_factor
 
@@ -26,7 +26,8 @@ def solve_roughly(gram: np.ndarray, cross: np.ndarray, alpha: float) -> np.ndarr
     """The coefficients at one penalty.
 
     With r what is left of c, r'(G + alpha I)^-1 r is the squared error of the fitted values, and c'(G + alpha I)^-1 c
-    is what they are themselves. Each step leaves as much of its error as the one before, so the last needs no test.
+    is what they are themselves, as far as the factor is right. Each step leaves about as much of its error as the one
+    before, so the last one is not measured.
     """
     factor = rough_factor(gram, alpha)
     if factor is not None:

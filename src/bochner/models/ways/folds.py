@@ -97,7 +97,8 @@ def leading_best(problem: Problem, held: Moments, others: Moments, alphas: np.nd
     @cache
     def error(k: int) -> float:
         b = solve_or_none(rest.gram, rest.cross, alphas[k])
-        return np.inf if b is None else out.error_of(b, rest)
+        found = np.inf if b is None else out.error_of(b, rest)
+        return found if np.isfinite(found) else np.inf
 
     best, before = len(alphas) // 2, -1
     while best != before:  # downhill from the middle: errors have one valley, or nearly so

@@ -82,7 +82,7 @@ using Cross = void (*)(const Z* z, size_t rows, size_t m, const int8_t* y, size_
                        int64_t* out);
 
 template <class Z, class T>
-using Scores = void (*)(const Z* z, size_t rows, size_t m, const T* w, size_t wide, size_t k, T* out);
+using Scores = void (*)(const Z* z, size_t rows, size_t m, const T* w, size_t k, T* out);
 
 template <class T>
 using Gates = void (*)(const int32_t* winners, const T* through, size_t units, size_t pool, T* out);

@@ -361,10 +361,10 @@ void cross(In<Z> z, In<int8_t> y, size_t first, size_t last, Out<int64_t> out) {
 
 template <class Z, class T>
 void scores(In<Z> z, In<T> w, Out<T> out) {
-  const size_t rows = z.shape(0), m = z.shape(1), k = out.shape(1), wide = w.shape(1);
-  require(w.shape(0) == m && out.shape(0) == rows && k <= wide && wide % 16 == 0, "scores: the shapes do not agree");
+  const size_t rows = z.shape(0), m = z.shape(1), k = w.shape(1);
+  require(w.shape(0) == m && out.shape(0) == rows && out.shape(1) == k, "scores: the shapes do not agree");
   nb::gil_scoped_release free;
-  std::get<Scores<Z, T>>(chosen->kernels().scores)(z.data(), rows, m, w.data(), wide, k, out.data());
+  std::get<Scores<Z, T>>(chosen->kernels().scores)(z.data(), rows, m, w.data(), k, out.data());
 }
 
 // ---- number by number ----

@@ -1,4 +1,4 @@
-"""Gram matrices: exact ones of integers, and quick ones of float32 numbers."""
+"""Gram matrices, exact ones of integers and quick ones of float32 numbers; integer features times few columns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..threads import over_rows, run
 from .sets import _native
 
 MOST_ROWS = 1 << 14  # whose products of 8-bit numbers add up to less than 2^31
-STRIP = 512  # columns that are worth a thread
-FEW, MOST_COLUMNS = 16, 64  # the kernel's columns are a multiple of it; with more, BLAS is faster
+MOST_COLUMNS = 64  # that are few: with more, BLAS is faster
+PRODUCTS = 1 << 19  # that are worth a thread
 FLOAT_ROWS = 1 << 13  # that are packed at once
 
 
@@ -51,18 +51,18 @@ def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return reference.cross(z, y)
     z, y = np.ascontiguousarray(z), np.ascontiguousarray(y)
     turned = np.empty((y.shape[1], z.shape[1]), dtype=np.int64)
-    over_rows(lambda part: _native.cross(z, y, part.start, part.stop, turned), z.shape[1], STRIP)
+    over_rows(
+        lambda part: _native.cross(z, y, part.start, part.stop, turned), z.shape[1], 64 + PRODUCTS // max(y.size, 1)
+    )
     return np.ascontiguousarray(turned.T)
 
 
 def scores(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
     if not _has_few(z, weights) or weights.dtype not in (np.float32, np.float64):
         return reference.scores(z, weights)
-    z, columns = np.ascontiguousarray(z), weights.shape[1]
-    padded = np.zeros((z.shape[1], -(-columns // FEW) * FEW), dtype=weights.dtype)
-    padded[:, :columns] = weights
-    out = np.empty((len(z), columns), dtype=weights.dtype)
-    over_rows(lambda part: _native.scores(z[part], padded, out[part]), len(z), FEW)
+    z, weights = np.ascontiguousarray(z), np.ascontiguousarray(weights)
+    out = np.empty((len(z), weights.shape[1]), dtype=weights.dtype)
+    over_rows(lambda part: _native.scores(z[part], weights, out[part]), len(z), 1 + PRODUCTS // max(weights.size, 1))
     return out
 
 
@@ -88,7 +88,12 @@ def _add_float_gram(z: np.ndarray, rounded: bool, last: bool, total: np.ndarray,
 
 def _has_few(z: np.ndarray, others: np.ndarray) -> bool:
     """Whether these are integer features and few enough columns for the kernels of such products."""
-    return isinstance(z, np.ndarray) and z.dtype in (np.int8, np.int16) and others.shape[1] <= MOST_COLUMNS
+    return (
+        isinstance(z, np.ndarray)
+        and z.dtype in (np.int8, np.int16)
+        and others.ndim == 2
+        and others.shape[1] <= MOST_COLUMNS
+    )
 
 
 def _takes(total: np.ndarray | None, dtype: Any, columns: int) -> bool:

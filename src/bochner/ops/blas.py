@@ -14,5 +14,5 @@ def symmetric_product(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """matrix (m, m) @ columns (m, k), both float64."""
     if not columns.size:
         return np.zeros(columns.shape)
-    # The transpose is the same matrix in the order of numbers that BLAS wants, so that nothing is copied.
-    return np.asarray(blas.dgemm(1.0, matrix.T, columns))
+    # Being symmetric, it is also the matrix in the order of numbers that BLAS wants, so that nothing is copied.
+    return np.asarray(blas.dgemm(1.0, matrix.T if matrix.flags.c_contiguous else matrix, columns))
