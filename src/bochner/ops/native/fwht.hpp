@@ -143,7 +143,7 @@ void leaves(T* x, size_t rows, int log2_size) {
 constexpr int LAST = 3;
 template <class T>
 void last_levels(T* x, size_t stride) {
-  constexpr size_t lanes = Lane<T>::count, COUNT = size_t(1) << LAST, AHEAD = 512 / sizeof(T);
+  constexpr size_t lanes = Lane<T>::count, COUNT = size_t(1) << LAST, AHEAD = 256 / sizeof(T);
   const Vector<T> minus_one = minus_ones<T>();
   T* const ends[] = {x, x + stride - lanes};
   alignas(64) T kept[2][COUNT * lanes];
