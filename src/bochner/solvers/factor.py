@@ -1,7 +1,7 @@
 """Cholesky factors of G + alpha I, in float64, or in float32 for half the time and memory.
 
-A factor is made some rows at a time, of which only the part from the diagonal on is kept: half of a large
-square matrix, and no call of LAPACK is ever large (with threads it has crashed on 20,000 rows).
+A factor is made some rows at a time, of which only the part from the diagonal on is kept: half of a large matrix, and
+no call of LAPACK is ever large (with threads it has crashed on 20,000 rows).
 """
 
 from __future__ import annotations
@@ -97,11 +97,11 @@ def _largest(columns: np.ndarray) -> np.ndarray:
 def _joined(parts: list[np.ndarray], size: np.ndarray, like: np.ndarray) -> np.ndarray:
     """The parts times the sizes of their columns, in float64 and in the shape of `like`; they are used up."""
     out, start = np.empty(like.shape), 0
-    for k, part in enumerate(parts):
+    while parts:
+        part = parts.pop(0)
         rows = out[start : start + len(part)]
         np.multiply(part.reshape(rows.shape), size, out=rows)
         start += len(part)
-        parts[k] = None  # type: ignore[call-overload]
     return out
 
 
