@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bochner import ops
-from bochner.ops import native, reference, threads
+from bochner.ops import native, reference, reference_sums, threads
 
 FLOATS = (np.float32, np.float64)
 SETS = [*native.instruction_sets(), native.EMULATED] if native.FUNCTIONS else []
@@ -412,8 +412,8 @@ SUMS = ("gram", "cross")
 def test_a_gram_matrix_of_many_columns_by_stripes(dtype, monkeypatch):
     z = np.random.default_rng(0).integers(-100, 101, (50, 37)).astype(dtype)
     whole = reference.gram(z)
-    monkeypatch.setattr(reference, "MANY_COLUMNS", 5)
-    monkeypatch.setattr(reference, "STRIPE", 8)
+    monkeypatch.setattr(reference_sums, "MANY_COLUMNS", 5)
+    monkeypatch.setattr(reference_sums, "STRIPE", 8)
     assert np.array_equal(reference.gram(z), whole)
     assert reference.gram(z).dtype == whole.dtype
 
@@ -426,7 +426,7 @@ def test_quick_sums_of_floats_are_nearly_exact(rounded, chosen_set):
     scales = 10.0 ** rng.integers(-12, 12, 70)
     z = (rng.standard_normal((5000, 70)) * scales).astype(np.float32)
     z[:, 5] = np.float32(1e-40)
-    numbers = (reference.to_bfloat16(z) if rounded else z).astype(np.float64)
+    numbers = (reference_sums.to_bfloat16(z) if rounded else z).astype(np.float64)
     numbers[:, 5] = 0.0
     exact = numbers.T @ numbers
     lengths = np.sqrt(np.outer(*2 * [np.diagonal(exact)])) + np.outer(scales, scales) * 1e-12
@@ -459,8 +459,8 @@ def test_stumps_refuse_what_is_not_finite_wherever_it_is(stumps, chosen_set):
 def test_rounding_to_bfloat16():
     z = np.array([1.0, 1 + 2**-8, 1 + 3 * 2**-8, -1 - 2**-8 - 2**-20, 3e38, np.inf, np.nan, 0.0, -0.0], np.float32)
     expected = np.array([1.0, 1.0, 1 + 2**-6, -1 - 2**-7, 3e38, np.inf, np.nan, 0.0, -0.0], np.float32)
-    np.testing.assert_allclose(reference.to_bfloat16(z), expected, rtol=3e-3)
-    assert np.array_equal(reference.to_bfloat16(z)[:4], expected[:4])
+    np.testing.assert_allclose(reference_sums.to_bfloat16(z), expected, rtol=3e-3)
+    assert np.array_equal(reference_sums.to_bfloat16(z)[:4], expected[:4])
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
