@@ -6,7 +6,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from . import storage
+from .bases.design import Design
 from .blocks import MemoryBlocks
 from .hashing import MaxoutIndex
 from .hashing.saving import INDEX_PARTS
@@ -19,9 +22,11 @@ from .models import (
     RandomFeatureRegressor,
 )
 from .models.saving import KIND, VERSION
+from .models.trials import Choice
 from .models.ways.dual import DualPosterior
 from .models.ways.primal import PrimalPosterior
 from .models.ways.problem import Fit, Problem
+from .moments import FoldedMoments
 from .solvers import DualProblem
 
 
@@ -34,13 +39,31 @@ def with_training(tree: Any) -> Any:
     return tree
 
 
+def with_design(tree: Any) -> Any:
+    """Version 3 knows scaled rows, linear parts, sums in folds and cross-validated scores."""
+    state = tree["state"]
+    if "basis" not in state:  # an index, or a model whose frequencies were learned
+        return tree
+    state["parameters"] |= {"scale": None, "linear": False}
+    state["design"] = Design(state.pop("basis"))
+    sums, widest = state.pop("moments"), state["widest"]
+    state["sums"] = None if sums is None else FoldedMoments([sums])
+    state["widest"] = None if widest is None else Design(widest)
+    state |= {"validated": None, "end": ""}
+    state["fitted"] |= {"_choice": Choice(None, 0.0, "as asked"), "_leverage": 0.0}
+    if "classes_" not in state["fitted"]:
+        state["fitted"] |= {"_widening": np.ones(len(state["intercept"])), "_ends": None}
+    return tree
+
+
 SAVED = (
     RandomFeatureClassifier, RandomFeatureRegressor, LearnedFourierClassifier, LearnedFourierRegressor, MaxoutIndex,
 )  # fmt: skip
 ESTIMATORS = (*SAVED, KernelRidgeClassifier, KernelRidgeRegressor)
 INNER = (Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks)
 MODELS = {cls.__name__: cls for cls in SAVED}
-MIGRATIONS: dict[int, Callable[[Any], Any]] = {1: with_training}  # version -> how its tree becomes the next one's
+# version -> how its tree becomes the next one's
+MIGRATIONS: dict[int, Callable[[Any], Any]] = {1: with_training, 2: with_design}
 OLDEST = 1
 
 # For skops, to read pipelines that contain bochner's estimators: skops.io.load(path, trusted=TRUSTED_TYPES).

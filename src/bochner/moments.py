@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import reduce
-from operator import add, iadd
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from . import ops
 from .ops import threads
 from .ops.blas import symmetric_product
 
+NEVER_ADDED = "the rows to take away were not all added before, with these features and weights."
 SLAB = 32  # rows of a matrix worked on at a time: they stay in a cache
 
 
@@ -45,11 +46,17 @@ class Centered(NamedTuple):
         """How many observations these are: weights count as repetitions, but never for less than the rows there are."""
         return max(self.weight, float(self.rows))
 
-    def error_of(self, b: np.ndarray, others: Centered) -> float:
-        """The squared error on these rows of the model b that others gave, and whose means it goes through."""
+    def columns(self, factors: np.ndarray, first: int = 0) -> Centered:
+        """The problem of the features from number `first` on, each times its factor."""
+        f = factors[first:]
+        gram = self.gram[first:, first:] * f[:, None] * f
+        return self._replace(gram=gram, cross=self.cross[first:] * f[:, None], mean_z=self.mean_z[first:] * f)
+
+    def errors_of(self, b: np.ndarray, others: Centered) -> np.ndarray:
+        """The squared errors (k,) on these rows of the model b that others gave, and whose means it goes through."""
         offset = self.mean_y - others.mean_y - (self.mean_z - others.mean_z) @ b
         errors = self.square + np.sum(b * (symmetric_product(self.gram, b) - 2.0 * self.cross), axis=0)
-        return float(np.sum(errors + self.weight * offset**2))
+        return np.maximum(errors + self.weight * offset**2, 0.0)
 
 
 @dataclass
@@ -114,7 +121,7 @@ class Moments:
         left = Moments(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))
         squares = np.diagonal(left.gram)
         if left.rows and (left.weight <= 0 or squares.min() < -1e-9 * np.abs(np.diagonal(self.gram)).max()):
-            raise ValueError("the rows to take away were not added with these features and weights.")
+            raise ValueError(NEVER_ADDED)
         return left
 
     def shifted_targets(self, by: np.ndarray) -> Moments:
@@ -145,17 +152,17 @@ class Moments:
         parts = self.sum_z[part], self.sum_y, self.gram[part, part], self.cross[part], self.square
         return Moments(self.rows, self.weight, *parts)
 
-    def centered(self, scale: float = 1.0, intercept: bool = True) -> Centered:
-        """The problem in float64, features times `scale`."""
+    def centered(self, scale: Any = 1.0, intercept: bool = True) -> Centered:
+        """The problem in float64, features times `scale`: a number, or one for each of them."""
         weight = float(self.weight)
         square = np.diagonal(self.square).astype(np.float64)
         if not intercept:
             means = np.zeros(len(self.sum_z)), np.zeros(len(self.sum_y))
-            return Centered(self.gram * scale**2, self.cross * scale, square, *means, weight, self.rows)
+            gram = times_both(self.gram.astype(np.float64), scale)
+            return Centered(gram, (self.cross.T * scale).T, square, *means, weight, self.rows)
         mean_z, mean_y = self.sum_z / weight, self.sum_y / weight
-        gram = self._centered_gram(mean_z)
-        gram *= scale**2
-        cross = (self.cross - np.outer(self.sum_z, mean_y)) * scale
+        gram = times_both(self._centered_gram(mean_z), scale)
+        cross = ((self.cross - np.outer(self.sum_z, mean_y)).T * scale).T
         square = np.maximum(square - weight * mean_y**2, 0.0)
         return Centered(gram, cross, square, mean_z * scale, mean_y, weight, self.rows)
 
@@ -206,26 +213,62 @@ class FoldedMoments:
                 self.folds[k] = mine
         return self
 
+    def __add__(self, other: FoldedMoments) -> FoldedMoments:
+        if len(self.folds) != len(other.folds):  # sums that were not parted alike have no folds together
+            return FoldedMoments([self.total() + other.total()])
+        both = zip(self.folds, other.folds, strict=True)
+        return FoldedMoments([a + b if a is not None and b is not None else a or b for a, b in both])
+
+    def __sub__(self, other: FoldedMoments) -> FoldedMoments:
+        """Less rows that were added before; what can be proved not to be among them is refused."""
+        if len(self.folds) != len(other.folds):
+            return FoldedMoments([self.total() - other.total()])
+        left = []
+        for mine, part in zip(self.folds, other.folds, strict=True):
+            if part is not None and (mine is None or part.rows > mine.rows):
+                raise ValueError(NEVER_ADDED)
+            rest = mine if mine is None or part is None else mine - part
+            left.append(None if rest is None or rest.rows == 0 else rest)
+        return FoldedMoments(left)
+
+    def prefix(self, columns: int) -> FoldedMoments:
+        """The moments of the first columns alone."""
+        return FoldedMoments([None if part is None else part.prefix(columns) for part in self.folds])
+
+    def shifted_targets(self, by: np.ndarray) -> FoldedMoments:
+        return FoldedMoments([None if part is None else part.shifted_targets(by) for part in self.folds])
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self._parts)
+
+    @property
+    def features(self) -> int:
+        return len(self._parts[0].sum_z)
+
     def total(self) -> Moments:
+        """The moments of all rows: the part itself if there is but one."""
         return reduce(add, self._parts)
 
-    def merged(self) -> Moments:
-        """The total, in the place of the largest part: the folds are gone then."""
-        parts = sorted(self._parts, key=lambda part: part.rows)
-        self.folds = []
-        return reduce(iadd, reversed(parts))
-
-    def mean_square(self, scale: float, intercept: bool) -> float:
-        """The mean squared length of a (centred) feature vector of all folds."""
-        weight, rows = (float(sum(getattr(part, name) for part in self._parts)) for name in ("weight", "rows"))
-        square = sum(float(np.trace(part.gram, dtype=np.float64)) for part in self._parts)
+    def mean_square(self, scale: Any, intercept: bool) -> float:
+        """The mean squared length of a (centred) feature vector of all folds, times its weight."""
+        weight = float(sum(part.weight for part in self._parts))
+        squares = np.sum([np.diagonal(part.gram).astype(np.float64) for part in self._parts], axis=0)
         if intercept:
-            square -= float(np.sum(np.sum([part.sum_z for part in self._parts], axis=0) ** 2.0)) / weight
-        return square * scale**2 / max(weight, rows)
+            squares = squares - np.sum([part.sum_z for part in self._parts], axis=0) ** 2.0 / weight
+        return float(np.sum(np.maximum(squares, 0.0) * np.square(scale))) / self.rows
 
     @property
     def _parts(self) -> list[Moments]:
         return [part for part in self.folds if part is not None]
+
+
+def require_squares(left: Moments, before: Moments) -> None:
+    """Refuse what is left of sums if it is not a sum of squares of rows: then other rows were taken away."""
+    for gram, whole in ((left.centered().gram, before.gram), (left.square, before.square)):
+        noise = 1e-9 * float(np.abs(np.diagonal(whole)).max(initial=0.0))
+        if np.linalg.eigvalsh(gram.astype(np.float64)).min(initial=0.0) < -noise:
+            raise ValueError(NEVER_ADDED)
 
 
 def small_sums(features: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -239,6 +282,16 @@ def small_sums(features: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
         sum_z, cross = features.sum(axis=0, dtype=wide(features)), ops.cross(features, y)
     y = y.astype(wide(y))
     return np.array(sum_z).ravel(), y.sum(axis=0), np.ascontiguousarray(cross), y.T @ y
+
+
+def times_both(gram: np.ndarray, scale: Any) -> np.ndarray:
+    """The Gram matrix of features times `scale`, a number or one for each of them, in the place of `gram`."""
+    if np.ndim(scale) == 0:
+        gram *= scale**2
+    else:
+        gram *= scale[:, None]
+        gram *= scale
+    return gram
 
 
 def wide(numbers: Any) -> Any:

@@ -163,3 +163,43 @@ def sample_rows(n: int, count: int, seed: int) -> np.ndarray:
         best = np.vstack([best, lot])
         best = best[np.lexsort((best[:, 1], best[:, 0]))][:count]
     return np.sort(best[:, 1])
+
+
+def row_hashes(X: Any) -> np.ndarray:
+    """64 bits for each row of a matrix, dense or CSR, that equal rows share: float32 and float64 alike, zeros or none.
+
+    A sum of products with odd multipliers, in integers that wrap around, so that the order of columns in memory and of
+    additions does not matter; then the finisher of MurmurHash3.
+    """
+    if hasattr(X, "indptr"):
+        total = np.zeros(X.shape[0], dtype=np.uint64)
+        terms = _words(X.data) * _multipliers(X.shape[1])[X.indices]
+        np.add.at(total, np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), terms)
+    else:
+        multipliers = _multipliers(X.shape[1])
+        total = np.empty(X.shape[0], dtype=np.uint64)
+        rows = max(1, (1 << 17) // max(X.shape[1], 1))  # a slab stays in a cache
+        for start in range(0, len(total), rows):
+            words = _words(X[start : start + rows])
+            words *= multipliers
+            total[start : start + rows] = words.sum(axis=1)
+    for multiplier in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        total ^= total >> np.uint64(33)
+        total *= np.uint64(multiplier)
+    return total ^ (total >> np.uint64(33))
+
+
+def _words(values: np.ndarray) -> np.ndarray:
+    """The bits of numbers as float64, the upper half mixed into the lower; zero has none, whatever its sign."""
+    if values.dtype.itemsize == 1:
+        every = np.arange(256, dtype=np.uint8).view(values.dtype)
+        return np.asarray(_words(every.astype(np.float64)))[values.view(np.uint8)]
+    words = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    words ^= words >> HALF
+    return words
+
+
+@lru_cache(maxsize=64)
+def _multipliers(columns: int) -> np.ndarray:
+    words = Stream(0, "rows").bits(0, columns, 2).astype(np.uint64)
+    return (words[:, 0] << HALF) | words[:, 1] | np.uint64(1)

@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 
 
+class FitWarning(UserWarning):
+    """Something that a person should know about a fit or a prediction: its numbers speak against it."""
+
+
 def require_integer(name: str, value: Any, minimum: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}; got {value!r}.")

@@ -165,7 +165,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         tiles = list(self._tiles(X.shape[0], first, last, not scipy.sparse.issparse(X) and self._is_fused(X.dtype)))
         if len(tiles) == 1:  # what the map makes is the result; a copy of it would cost as much again
             return feature_map(self._prepare(X), self._weights(first, last, X.dtype))
-        out = np.empty((X.shape[0], self._columns(last) - origin), dtype=self._output_dtype(X))
+        out = np.empty((X.shape[0], self._columns(last) - origin), dtype=self.output_dtype(X))
         for (start, stop), rows in tiles:
             columns = slice(self._columns(start) - origin, self._columns(stop) - origin)
             self._map_into(out[rows, columns], feature_map, self._prepare(X[rows]), self._weights(start, stop, X.dtype))
@@ -218,7 +218,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         parameters = {k: v for k, v in self.get_params(deep=False).items() if k != "random_state"}
         fitted = {k: v for k, v in vars(self).items() if k.endswith("_") and k not in INCIDENTAL}
-        return type(self), _frozen(parameters), _frozen(fitted)
+        return type(self), frozen(parameters), frozen(fitted)
 
     def to_state(self) -> dict[str, Any]:
         """What a file keeps: parameters and fitted numbers; weights are drawn again from the seed."""
@@ -269,14 +269,26 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return self._m
 
     @property
-    def _is_integer(self) -> bool:
+    def is_integer(self) -> bool:
+        """Whether features are integers."""
         return self.precision in LIMITS
+
+    @property
+    def _is_integer(self) -> bool:
+        return self.is_integer
+
+    @property
+    def has_units(self) -> bool:
+        """Whether a number was given in the units of x, so that rows must be taken as they are."""
+        given = [getattr(self, name, None) for name in ("bandwidth", "radius")]
+        return any(value is not None and not isinstance(value, str) for value in given)
 
     @property
     def _limit(self) -> int:
         return LIMITS[str(self.precision)]
 
-    def _output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Any) -> np.dtype:
+        """The type of the features of rows X; integers do not hang on it."""
         if self._is_integer:
             return np.dtype(np.int8 if self._limit <= 127 else np.int16)
         return np.dtype(X.dtype)
@@ -335,12 +347,12 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return WEIGHTS.get(key, draw)
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     """A hashable stand-in that is equal for equal values; classes count as themselves, not by their names."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, dict):
-        return tuple(sorted((k, _frozen(v)) for k, v in value.items()))
+        return tuple(sorted((k, frozen(v)) for k, v in value.items()))
     if is_dataclass(value) and not isinstance(value, type):
-        return type(value), _frozen(vars(value))
+        return type(value), frozen(vars(value))
     return value

@@ -80,6 +80,9 @@ class RandomBins(Basis):
         # A grid's indicator has variance 1/4 at most; colliding cells add 1/m, which no number of grids removes.
         return Bounds(columns=1, product=1.0, second_moment=0.25, floor=1.0 / self._m)
 
+    def output_dtype(self, X: Any) -> np.dtype:
+        return np.dtype(np.int8) if self.is_integer else np.dtype(X.dtype)
+
     def _units(self) -> tuple[int, int, int]:
         return self._grids, 4 * self.n_features_in_, self.n_features_in_
 

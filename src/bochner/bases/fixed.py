@@ -54,6 +54,8 @@ class FixedFourier(Basis):
 
     shift_invariant = True
 
+    has_units = True  # frequencies are
+
     def __init__(
         self, frequencies: Any, *, phases: Any = None, precision: str | None = None, random_state: Any = None
     ) -> None:

@@ -88,6 +88,10 @@ class FrequencyBasis(Basis):
         self.bandwidth_ = kernel.scale
         self.scale_ = float(np.sqrt(2.0 / self._m)) / self._limit if self._is_integer else 1.0
 
+    @property
+    def has_units(self) -> bool:
+        return super().has_units or getattr(vars(self)["kernel"], "bandwidth", None) is not None
+
     def _exact_kernel(self) -> Kernel:
         return self.kernel_
 

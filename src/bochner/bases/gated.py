@@ -140,7 +140,7 @@ class GatedLinear(Basis):
         last = self._unit_count if last is None else last
         n, units = X.shape[0], last - first
         columns = np.empty((n, units), dtype=np.int64)
-        data = np.empty((n, units), dtype=self._output_dtype(X))
+        data = np.empty((n, units), dtype=self.output_dtype(X))
         for (start, stop), rows in self._tiles(n, first, last):
             weights, tile = self._weights(start, stop, X.dtype), slice(start - first, stop - first)
             winners, data[rows, tile] = self._open_gates(self._prepare(X[rows]), weights)

@@ -71,7 +71,7 @@ class RandomStumps(Basis):
     def bounds(self) -> Bounds:
         return Bounds(columns=1, product=1.0, second_moment=1.0)
 
-    def _output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Any) -> np.dtype:
         return np.dtype(np.int8) if self._is_integer else np.dtype(X.dtype)
 
     def _units(self) -> tuple[int, int, int]:

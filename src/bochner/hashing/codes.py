@@ -186,14 +186,14 @@ class MaxoutHash(Basis):
         return ops.project(self.quantizer_(self.center_[None, :]), directions)
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        return ops.winners(self._project(X, weights), self._q).astype(self._output_dtype(X))
+        return ops.winners(self._project(X, weights), self._q).astype(self.output_dtype(X))
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         if np.any(self._integer_offset(weights[0])):
             return self._map(X, weights)
-        return ops.project_winners(X, weights[0], self._q).astype(self._output_dtype(X))
+        return ops.project_winners(X, weights[0], self._q).astype(self.output_dtype(X))
 
-    def _output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Any) -> np.dtype:
         return np.dtype(np.uint8 if self._q <= 256 else np.uint16)
 
     @classmethod

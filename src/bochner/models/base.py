@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from dataclasses import astuple, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,8 +17,9 @@ from sklearn.utils.validation import validate_data
 
 from .. import ops
 from ..arrays import to_numpy
-from ..bases import Basis, RandomFourier
+from ..bases import REGISTRY, Basis, RandomFourier
 from ..bases.base import PRECISIONS
+from ..bases.design import Design, times_columns
 from ..bases.settle import draw_seed
 from ..blocks import Blocks, Journal, rows_per_block
 from ..config import get_config
@@ -24,19 +28,22 @@ from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive
 from .checks import row_slices, split_target
-from .explaining import explain
+from .doubts import FitWarning, doubts, validated_by
+from .explaining import explain, summary
 from .precision import choose_precision, too_coarse
 from .rows import Ready, Survey
 from .sampling import Sample
 from .saving import Saved
 from .streaming import Streaming
 from .targets import LabelCounts, TargetSums
+from .trials import Choice, Wanted, choose, design_of, probe_of
 from .ways.calibration import Judged
 from .ways.matrix_free import Sums
 from .ways.problem import Problem
 from .ways.solve import Way, solve
 from .ways.strategy import METHODS, Limited, choose_solver, require_combination, solver_name
 
+DEFAULT_FEATURES = 1000
 KEPT = (Moments, FoldedMoments, Sums, Survey, Sample, LabelCounts, TargetSums)  # the sums that a checkpoint may hold
 
 
@@ -72,6 +79,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     solver: Any
     fit_intercept: bool
     precision: str | None
+    scale: str | None
+    linear: Any
     n_jobs: int | None
     verbose: int
     random_state: Any
@@ -127,8 +136,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
                 return stack.enter_context(closing(Journal(checkpoint, self._job(blocks), KEPT)))
 
             ready = self._ready(X, y, sample_weight, first=True, whole=True, open_journal=open_journal)
-            basis, self.precision_reason_ = self._fitted_basis(ready)
-            self._solve_rows(basis, ready)
+            self._solve_rows(self._fitted_design(ready), ready)
+            self._tell_doubts()
         return self
 
     def _job(self, blocks: Blocks) -> dict[str, Any]:
@@ -137,54 +146,118 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         settings = {name: value for name, value in get_config().items() if name != "progress"}
         return {"model": type(self).__name__, **parameters, **settings, **blocks.fingerprint()}
 
-    def _solve_rows(self, basis: Basis, ready: Ready, climbs: bool = True) -> None:
-        rows, way = ready.blocks.n_rows, self._way(basis, ready.blocks.n_rows)
-        solved, moments, judged = solve(self._problem(basis, ready.blocks), way, ready.remember)
-        if climbs and self.precision == "auto" and moments is not None and moments.is_exact:
-            trouble = too_coarse(basis, moments, solved.solution.alpha, moments.rows)
+    def _solve_rows(self, design: Design, ready: Ready, climbs: bool = True) -> None:
+        rows, way = ready.blocks.n_rows, self._way(design, ready.blocks.n_rows)
+        solved, sums, judged = solve(self._problem(design, ready.blocks), way, ready.remember)
+        if climbs and self.precision == "auto" and sums is not None and design.basis.is_integer:
+            trouble = too_coarse(design, sums.total(), solved.solution.alpha, sums.rows)
             if trouble:  # a sample allowed this precision, but all rows do not
-                self._climb(basis, ready, trouble)
+                self._climb(design, ready, trouble)
                 return
-        self.basis_, self.moments_, self._solved = basis, moments, solved
+        self.design_, self.sums_ = design, sums
+        self._solved = validated_by(solved, judged, self._classifies)
         self._widest, self._rows, self._stale = None, rows, False
         self._calibrate(judged)
 
-    def _way(self, basis: Basis, rows: int) -> Way:
-        loss, m = self._loss(), int(basis.n_components)
+    def _way(self, design: Design, rows: int) -> Way:
+        loss, m = self._loss(), design.n_components
         solver, reason = choose_solver(solver_name(self.solver), loss, self.max_coefficient, rows, m)
         calibrates = self._classifies and not isinstance(loss, Logistic)
         method = METHODS.get(solver) if isinstance(self.solver, str) else self.solver
-        return Way(loss, solver, reason, method, self.max_coefficient, basis.seed_, calibrates)
+        return Way(loss, solver, reason, method, self.max_coefficient, design.seed_, calibrates)
 
-    def _problem(self, basis: Basis, blocks: Blocks) -> Problem:
-        return Problem(basis, blocks, self._alpha(), self.fit_intercept, self._classifies, self._output_count())
+    def _problem(self, design: Design, blocks: Blocks) -> Problem:
+        return Problem(design, blocks, self._alpha(), self.fit_intercept, self._classifies, self._output_count())
 
     def _calibrate(self, judged: Judged | None) -> None:
-        """Learn from scores of rows left out how to make probabilities; regression has none."""
+        """Learn from rows left out how to make probabilities, or how far predictions deviate."""
 
-    def _climb(self, basis: Basis, ready: Ready, trouble: str) -> None:
+    def _climb(self, design: Design, ready: Ready, trouble: str) -> None:
+        basis = design.basis
         higher = {"int8": "int14", "int14": None}[str(basis.precision)]
         self.precision_reason_ += f"; over all rows {basis.precision} is too coarse ({trouble})"
         finer = clone(basis).set_params(precision=higher, random_state=basis.seed_)
-        self._solve_rows(finer.fit_sample(ready.sample, ready.largest), ready)
+        self._solve_rows(design_of(self._choice, finer, ready.sample, ready.largest), ready)
 
-    def _fitted_basis(self, ready: Ready) -> tuple[Basis, str]:
-        if self.basis is not None and not isinstance(self.basis, Basis):
-            raise ValueError(f"basis must be one of bochner's bases; got {self.basis!r}.")
-        basis = RandomFourier(1000) if self.basis is None else clone(self.basis)
+    def _fitted_design(self, ready: Ready) -> Design:
+        """The basis fitted to a sample of the rows, with the scaling and the linear part that serve it."""
+        basis = self._chosen_basis()
         source = self.random_state if basis.random_state is None else basis.random_state
         basis.set_params(random_state=ready.remember(lambda: draw_seed(source)))
+        wanted, why = self._wanted(basis, ready.blocks)
+
+        def tried() -> tuple[Any, ...]:
+            return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks)))
+
+        self._choice = Choice(*ready.remember(tried))
+        if why and self._choice.reason == "as asked":
+            self._choice = replace(self._choice, reason=why)
+        self.precision_reason_ = "as asked"
         if self.precision == "auto":
-            precision, reason = ready.remember(lambda: choose_precision(basis, self._problem, ready))
-            return basis.set_params(precision=precision).fit_sample(ready.sample, ready.largest), reason
-        if self.precision is not None:
+            precision, self.precision_reason_ = ready.remember(
+                lambda: choose_precision(basis, self._choice, wanted, self._problem, ready)
+            )
+            basis.set_params(precision=precision)
+        elif self.precision is not None:
             basis.set_params(precision=self.precision)
-        return basis.fit_sample(ready.sample, ready.largest), "as asked" if basis.precision else "that of X"
+        elif basis.precision is None:
+            self.precision_reason_ = "that of X"
+        return design_of(self._choice, basis, ready.sample, ready.largest)
+
+    def _chosen_basis(self) -> Basis:
+        """A basis of its own, not yet fitted: the one given, by name or as an object, or the default one."""
+        if self.basis is None:
+            return RandomFourier(DEFAULT_FEATURES)
+        if isinstance(self.basis, str):
+            return REGISTRY[require_choice("basis", self.basis, REGISTRY)](DEFAULT_FEATURES)
+        if not isinstance(self.basis, Basis):
+            raise ValueError(f"basis must be one of bochner's bases, or the name of one; got {self.basis!r}.")
+        return clone(self.basis)
+
+    def _wanted(self, basis: Basis, blocks: Blocks) -> tuple[Wanted, str]:
+        """What is to be tried, and why not more."""
+        scale, linear, why = self.scale, self.linear, ""
+        if basis.has_units:
+            why = "rows as they are: a number was given in their units"
+        elif blocks.read(0, 1).X.dtype.itemsize == 1:
+            why = "rows as they are: columns of 8 bits share a unit"
+        if why:
+            scale, linear = None if scale == "auto" else scale, False if linear == "auto" else linear
+        if linear == "auto" and (solver_name(self.solver) in METHODS or self.max_coefficient is not None):
+            linear = False  # steps on batches need columns of like size, and bounds are those of features
+        return Wanted(scale, linear, bool(self.fit_intercept), self._classifies), why
+
+    # ---- parameters of the basis, given or not ----
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters, with those of the basis as basis__name; of the default one too."""
+        parameters = super().get_params(deep)
+        if deep and not isinstance(self.basis, Basis) and (self.basis is None or self.basis in REGISTRY):
+            inner = self._chosen_basis().get_params()
+            parameters |= {f"basis__{name}": value for name, value in inner.items()}
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Any:
+        """Set parameters; basis__name is one of the basis, which is made if there is none yet."""
+        inner = any(name.startswith("basis__") for name in parameters)
+        if inner and "basis" not in parameters and not isinstance(self.basis, Basis):
+            self.basis = self._chosen_basis()
+        return super().set_params(**parameters)
 
     def _loss(self) -> Loss:
         return loss_of(self.loss, CLASSIFYING if self._classifies else REGRESSING)
 
     # ---- what was found ----
+
+    @property
+    def basis_(self) -> Basis:
+        """The fitted basis; it is to be given rows scaled by design_.scaler, if there is one."""
+        return self.design_.basis
+
+    @property
+    def moments_(self) -> Moments | None:
+        """The sums of all rows, or None."""
+        return None if self.sums_ is None else self.sums_.total()
 
     @property
     def solution_(self) -> Solution:
@@ -196,24 +269,45 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
     @property
     def coef_(self) -> np.ndarray:
-        return self._shaped(self._refresh().solution.coefficients.T)
+        """Coefficients of the random features, (features,) or (outputs, features)."""
+        return self._shaped(self._refresh().solution.coefficients[self.design_.linear_columns :].T)
+
+    @property
+    def linear_coef_(self) -> np.ndarray | None:
+        """Slopes of the linear part in the columns of X as they are, or None if there is no such part."""
+        coefficients, linear = self._refresh().solution.coefficients, self.design_.linear
+        if linear is None:
+            return None
+        slopes = self.design_.linear_coefficients(coefficients) * (linear.weight / linear.spread)[:, None]
+        return self._shaped(slopes.T)
 
     @property
     def intercept_(self) -> Any:
         return self._shaped(self._refresh().intercept + self._offset)
+
+    @property
+    def cv_score_(self) -> float | None:
+        """What the model is expected to score on new rows: R^2 or the share of right labels; None if not known."""
+        validated = self._refresh().validated
+        return None if validated is None else validated.score
+
+    @property
+    def cv_standard_error_(self) -> float | None:
+        validated = self._refresh().validated
+        return None if validated is None else validated.standard_error
 
     def _shaped(self, values: np.ndarray) -> Any:
         return values
 
     def _scores(self, X: Any) -> np.ndarray:
         """features b + intercept, a block of rows at a time."""
-        fit = self._refresh()
+        fit, design = self._refresh(), self.design_
         # In one order, whatever the solver or the file gave: products of matrices have the same bits then.
-        weights = np.ascontiguousarray(float(self.basis_.scale_) * fit.solution.coefficients)
-        n, blocks = self._rows_to_predict(X, 2 * int(self.basis_.entries))
+        weights = np.ascontiguousarray(times_columns(design.scale_, fit.solution.coefficients))
+        n, blocks = self._rows_to_predict(X, 2 * design.entries)
         out = np.empty((n, weights.shape[1]))
         for rows, part in blocks:
-            out[rows] = ops.scores(self.basis_.features(part), weights) + (fit.intercept + self._offset)
+            out[rows] = ops.scores(design.features(part), weights) + (fit.intercept + self._offset)
         return out
 
     def _rows_to_predict(self, X: Any, width: int) -> tuple[int, Iterator[tuple[slice, Any]]]:
@@ -238,7 +332,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
                 self.feature_names_in_ = np.array(self.recipe_.names, dtype=object)
 
     def _require_same_columns(self, blocks: Blocks) -> None:
-        columns = int(self.basis_.n_features_in_)
+        columns = self.design_.n_features_in_
         if blocks.n_columns != columns:
             raise ValueError(f"the blocks have {blocks.n_columns} columns; the model was fitted to {columns}.")
         if blocks.recipe != getattr(self, "recipe_", None):
@@ -253,12 +347,25 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         Shape (n, d), or (n, outputs, d). For the locally linear bases, RandomMaxout and GatedLinear.
         """
         fit = self._refresh()
-        local = self.basis_.local_linear(self._validate_rows(X), fit.solution.coefficients)
+        local = self.design_.local_linear(self._validate_rows(X), fit.solution.coefficients)
         return local[:, :, 0] if local.shape[2] == 1 else local.transpose(0, 2, 1)
 
     def explain_fit(self) -> str:
-        """In words: what was fitted, how, why so, and how exactly."""
+        """In words: what was fitted, how, why so, how good it is, and how exactly."""
         return explain(self)
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{summary(self)}" if hasattr(self, "design_") else repr(self)
+
+    def _repr_html_(self) -> str:
+        drawn = super()._repr_html_()
+        return f"{drawn}<pre>{escape(summary(self))}</pre>" if hasattr(self, "design_") else drawn
+
+    def _tell_doubts(self) -> None:
+        """One warning for a person, if there is something that the numbers say against the fit."""
+        found = doubts(self)
+        if found:
+            warnings.warn(" ".join(found), FitWarning, stacklevel=3)
 
     # ---- checks ----
 
@@ -269,14 +376,18 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         require_combination(loss, solver_name(self.solver), self.max_coefficient)
         if self.precision is not None:
             require_choice("precision", self.precision, [*PRECISIONS, "auto"])
+        if self.scale is not None:
+            require_choice("scale", self.scale, ["auto", "robust", "standard"])
+        if not isinstance(self.linear, bool):
+            require_choice("linear", self.linear, ["auto"])
         if getattr(self, "device", None) not in (None, "cpu"):
             raise ValueError(f"device={self.device!r} is not available: use None or 'cpu'.")
         self._alpha()
 
     def _alpha(self) -> Any:
-        """alpha as a float, an array of floats, "auto" or "loo"."""
+        """alpha as a float, an array of floats, "auto", "loo" or "gcv"."""
         if isinstance(self.alpha, str):
-            return require_choice("alpha", self.alpha, ["auto", "loo"])
+            return require_choice("alpha", self.alpha, ["auto", "loo", "gcv"])
         if np.ndim(self.alpha) == 0:
             return 0.0 if self.alpha == 0 else require_positive("alpha", self.alpha)
         alphas = np.asarray(self.alpha, dtype=np.float64)
@@ -314,7 +425,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         return Limited(self.n_jobs, self.verbose) if self.n_jobs or self.verbose else nullcontext()
 
     def _forget_fit(self) -> None:
-        for name in ("_widest", "_solved", "moments_", "basis_", "recipe_", "feature_names_in_"):
+        for name in ("_widest", "_solved", "sums_", "design_", "recipe_", "feature_names_in_"):
             self.__dict__.pop(name, None)
 
     def __sklearn_tags__(self) -> Any:

@@ -12,6 +12,7 @@ from ..arrays import to_numpy
 from ..losses import Logistic
 from .base import RandomFeatureModel, Scored, adds_rows
 from .checks import check_weights
+from .doubts import leverage_share
 from .targets import Labelled
 from .ways.calibration import Judged, probabilities, temperature
 
@@ -21,13 +22,14 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
 
     Parameters are those of RandomFeatureRegressor, and
     loss : "squared", "logistic" (softmax for more than two classes), "hinge", "squared_hinge" or "exponential".
-    alpha : "auto" by the error of folds, whose training sums are the total less the fold (of one held-out fifth where
-        features are many); "loo" by exact leave-one-out squared error.
+    alpha : "auto" by the errors of folds, whose training sums are the total less the fold (of one held-out fifth where
+        features are many), near the best penalty for squares; "loo" by exact leave-one-out squared error; "gcv".
     class_weight : None, "balanced" or a dictionary, as in scikit-learn.
 
     Attributes
     ----------
-    classes_, coef_, intercept_, alpha_, solution_, basis_, moments_, temperature_
+    classes_, coef_, linear_coef_, intercept_, alpha_, solution_, basis_, design_, moments_, temperature_
+    cv_score_, cv_standard_error_ : the share of right labels to expect on new rows, by cross-validation.
 
     Examples
     --------
@@ -49,6 +51,8 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         fit_intercept: bool = True,
         class_weight: Any = None,
         precision: str | None = None,
+        scale: str | None = "auto",
+        linear: bool | str = "auto",
         device: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -62,6 +66,8 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.precision = precision
+        self.scale = scale
+        self.linear = linear
         self.device = device
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -105,6 +111,7 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
 
     def _calibrate(self, judged: Judged | None) -> None:
         self.temperature_, self._calibration = None, ""
+        self._leverage = leverage_share(judged)
         if isinstance(self._loss(), Logistic):
             self.temperature_, self._calibration = 1.0, "the loss is that of probabilities"
         elif judged is not None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from ..losses import Squared, name_of
+from .doubts import doubts
 
 
 def explain(model: Any) -> str:
     """What was fitted, how, why so, and how exactly."""
-    fit, basis, moments = model._refresh(), model.basis_, model.moments_
+    fit, basis, design, moments = model._refresh(), model.basis_, model.design_, model.moments_
     rows = model._rows if moments is None else moments.rows
     lines = [
         f"{type(model).__name__}: {rows:,} rows, {basis.n_features_in_} columns -> "
         f"{int(basis.n_components):,} features of {type(basis).__name__} (seed {basis.seed_})"
     ]
+    lines += [f"expected: {expected(model)}", f"rows: {prepared(design)} ({model._choice.reason})"]
     if hasattr(basis, "bandwidth_"):
         how = basis.bandwidth if basis.bandwidth == "median" else "given"
         lines.append(f"bandwidth: {basis.bandwidth_:.6g} ({how})")
@@ -35,7 +37,33 @@ def explain(model: Any) -> str:
         exact = "exact integers" if moments.is_exact else "float64"
         inexact = moments.is_exact and moments.cross.dtype.kind != "i"
         lines.append(f"sums of features: {exact}" + ("; those with targets, float64" if inexact else ""))
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"doubt: {sentence}" for sentence in doubts(model))])
+
+
+def summary(model: Any) -> str:
+    """What the model is expected to be worth, in a line."""
+    return f"expected: {expected(model)}"
+
+
+def expected(model: Any) -> str:
+    """The cross-validated score in words: R^2, or the share of wrong labels."""
+    validated = model._refresh().validated
+    if validated is None:
+        return "not known, since the sums changed" if model.sums_ is not None else "not known"
+    error = "" if validated.standard_error is None else f" +- {validated.standard_error:.2g}"
+    rows = f"({validated.how}, {validated.rows:,} rows)"
+    if model._classifies:
+        return f"{1.0 - validated.score:.4g}{error} of labels wrong {rows}"
+    return f"R^2 {validated.score:.4g}{error} {rows}"
+
+
+def prepared(design: Any) -> str:
+    """How rows become what features are made of."""
+    if design.scaler is None:
+        words = "as they are"
+    else:
+        words = "columns scaled robustly, far-out numbers clipped" if design.scaler.clip else "columns standardised"
+    return words + (", a linear part beside the features" if design.linear is not None else "")
 
 
 def learned_numbers(model: Any) -> int:

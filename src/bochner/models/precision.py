@@ -1,54 +1,72 @@
 """precision="auto": 8-bit features where they lose nothing, 14 bits where they are too few, floats beyond that.
 
 Rounding features to a step acts like a ridge of about n step^2/12, and blurs features that vary by less than a few
-steps. So integers are taken if every feature's deviation is many steps and the penalty is above that floor.
+steps. So integers are taken if every feature's deviation is many steps, the penalty is above that floor, and rows left
+out of a sample are predicted as well as with floats.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from ..bases import Basis
+from ..bases.design import Design
 from ..blocks import MemoryBlocks
 from ..moments import Moments
-from ..streams import sample_rows
 from .rows import Ready
-from .ways.matrix_free import PROBE, probe_alpha
+from .trials import FEATURES, Choice, Trial, Wanted, design_of, probe_of
+from .ways.matrix_free import probe_alpha
+from .ways.problem import rounding_floor
 
 MANY_STEPS = 10.0
+WORSE = 1.02  # times the squared error of floats that rounding may cost on rows left out
 LADDER = ("int8", "int14", None)
 
 
-def choose_precision(basis: Basis, problem_of: Any, ready: Ready) -> tuple[str | None, str]:
+def choose_precision(
+    basis: Basis, choice: Choice, wanted: Wanted, problem_of: Any, ready: Ready
+) -> tuple[str | None, str]:
     """The lowest precision that a sample of the rows allows, and why."""
-    n = ready.blocks.n_rows
-    probe = MemoryBlocks(*ready.blocks.take(sample_rows(n, PROBE, seed=3))[:3])
-    floats = clone(basis).set_params(precision=None).fit_sample(ready.sample, ready.largest)
-    alpha, _ = probe_alpha(problem_of(floats, probe))
+    n, block = ready.blocks.n_rows, probe_of(ready.blocks)
+    probe = MemoryBlocks(*block[:3])
+
+    def designed(precision: str | None) -> Design:
+        few = min(int(basis.n_components), FEATURES)  # whether a step is too coarse does not hang on their number
+        candidate = clone(basis).set_params(precision=precision, n_components=few)
+        return design_of(choice, candidate, ready.sample, ready.largest)
+
+    floats = designed(None)
+    alpha = probe_alpha(problem_of(floats, probe)).alpha
+    least = Trial(wanted, floats, block).error()
     refused = []
     for precision in LADDER[:-1]:
         try:
-            candidate = clone(basis).set_params(precision=precision).fit_sample(ready.sample, ready.largest)
+            candidate = designed(precision)
         except ValueError as error:
             refused.append(f"{precision} is refused ({error})")
             continue
-        trouble = too_coarse(candidate, Moments.of(candidate.features(probe.X), probe.y), alpha, n)
+        trouble = too_coarse(candidate, Moments.of(candidate.features(block.X), block.y), alpha, n)
         if not trouble:
-            return precision, "; ".join([*refused, f"{precision}: every feature varies by many steps"])
+            found = Trial(wanted, candidate, block).error()
+            if found <= WORSE * least + 1e-6:
+                why = f"{precision}: squared error {found:.4g} of rows left out, {least:.4g} with floats"
+                return precision, "; ".join([*refused, why])
+            trouble = f"squared error {found:.4g} of rows left out, {least:.4g} with floats"
         refused.append(f"{precision} is too coarse ({trouble})")
     return None, "; ".join(refused)
 
 
-def too_coarse(basis: Basis, moments: Moments, alpha: float, rows: int) -> str:
+def too_coarse(design: Design, moments: Moments, alpha: float, rows: int) -> str:
     """Why this integer precision would lose accuracy, or nothing."""
-    if not basis.quantizes_input:  # comparisons are exact in integers
+    if not design.quantizes_input:  # comparisons are exact in integers
         return ""
-    smallest = float(moments.deviations().min())
+    smallest = float(np.min(moments.deviations()[design.linear_columns :]))
     if smallest < MANY_STEPS:
         return f"a feature has a deviation of {smallest:.1f} steps"
-    floor = rows * float(basis.scale_) ** 2 / 12.0  # as Problem.rounding_floor, for all rows
+    floor = rounding_floor(design, rows)
     if alpha < floor:
         return f"the penalty {alpha:.1e} is below the rounding floor {floor:.1e}"
     return ""

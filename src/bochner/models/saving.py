@@ -10,17 +10,20 @@ import numpy as np
 
 from .. import storage
 from ..bases import REGISTRY, Basis, FixedFourier
+from ..bases.design import ColumnScaler, Design, LinearPart
 from ..bases.quantize import Quantizer
 from ..blocks import Recipe, SparseRecipe
 from ..kernels import Kernel
 from ..losses import Loss
-from ..moments import Moments
+from ..moments import FoldedMoments, Moments
 from ..solvers import SGD, Adam, DoublyStochastic, Solution
 from ..validation import require_integer
+from .trials import Choice
+from .ways.penalty import FOLDS, CrossValidated
 from .ways.primal import PrimalPosterior
 from .ways.problem import Fit, Training
 
-KIND, VERSION = "bochner model", 2
+KIND, VERSION = "bochner model", 3
 
 
 def kinds_of(base: type) -> list[type]:
@@ -35,17 +38,19 @@ def kinds_of(base: type) -> list[type]:
 # What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
 PARTS: tuple[type, ...] = (
     *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *kinds_of(Loss), Quantizer, Recipe, SparseRecipe, Moments,
-    Solution, SGD, Adam, DoublyStochastic, Training,
+    FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Design, ColumnScaler, LinearPart, Choice,
+    CrossValidated,
 )  # fmt: skip
-FIT = ("intercept", "penalty", "noise", "training")
+FIT = ("intercept", "penalty", "noise", "training", "validated", "end")
 
 
 class Saved:
     """The verbs `save` and `to_onnx` of a model, and its way to and from plain values."""
 
-    basis_: Basis
-    moments_: Moments | None
-    _widest: Basis | None
+    design_: Design
+    sums_: FoldedMoments | None
+    _widest: Design | None
+    _choice: Choice
     _solved: Fit
     _sums_wanted = False
 
@@ -76,26 +81,27 @@ class Saved:
         fitted = {name: value for name, value in vars(self).items() if name in FITTED}
         if "classes_" in fitted:
             del fitted["_outputs"]  # the classes again
-        if self.moments_ is not None:
-            fitted["_rows"] = int(self.moments_.rows)
+        if self.sums_ is not None:
+            fitted["_rows"] = int(self.sums_.rows)
         return {
             "parameters": parameters,
             "basis_given": self.basis is not None,  # type: ignore[attr-defined]
-            "basis": self.basis_,
+            "design": self.design_,
             "solution": fit.solution,
             **{name: getattr(fit, name) for name in FIT},
             "fitted": fitted,
-            "moments": self.moments_ if sums else None,
+            "sums": self.sums_ if sums else None,
             "widest": self._widest if sums else None,
         }
 
     @classmethod
     def _from_state(cls: Any, state: dict[str, Any]) -> Any:
         """A model from plain values; whatever does not fit together is refused."""
-        basis, solution, moments, widest = (state[name] for name in ("basis", "solution", "moments", "widest"))
-        require_kind(basis, Basis)
-        require_solution(solution, int(basis.n_components))
-        require_widest(widest, basis, moments)
+        design, solution, sums, widest = (state[name] for name in ("design", "solution", "sums", "widest"))
+        require_design(design)
+        basis = design.basis
+        require_solution(solution, design.n_components)
+        require_widest(widest, design, sums)
         outputs = solution.coefficients.shape[1]
         given = type(basis)(**basis.get_params(deep=False)) if state["basis_given"] else None
         model = cls(**{**state["parameters"], "basis": given})
@@ -108,14 +114,17 @@ class Saved:
         for name in ("intercept", "noise"):
             require_shape(state[name], (outputs,))
         require_kind(state["training"], (Training, NoneType))
+        require_kind(state["validated"], (CrossValidated, NoneType))
+        require_kind(state["end"], str)
         posterior = None
-        if moments is not None:
-            require_sums(moments, int((widest or basis).n_components), outputs)
-            posterior = PrimalPosterior(moments, float(basis.scale_), solution.alpha, bool(model.fit_intercept))
-        model.basis_, model.moments_, model._widest = basis, moments, widest
+        if sums is not None:
+            require_sums(sums, (widest or design).n_components, outputs)
+            posterior = PrimalPosterior(sums, design.scale_, solution.alpha, bool(model.fit_intercept))
+        model.design_, model.sums_, model._widest = design, sums, widest
         model._solved = Fit(
-            solution, state["intercept"], str(state["penalty"]), state["noise"], posterior, training=state["training"]
-        )
+            solution, state["intercept"], str(state["penalty"]), state["noise"], posterior, training=state["training"],
+            validated=state["validated"], end=state["end"],
+        )  # fmt: skip
         model._stale = widest is not None  # what belongs to the first columns alone is made again from the sums
         return model
 
@@ -123,9 +132,11 @@ class Saved:
 FITTED: dict[str, Any] = {
     "n_features_in_": int, "feature_names_in_": np.ndarray, "classes_": np.ndarray, "recipe_": (Recipe, SparseRecipe),
     "precision_reason_": str, "_outputs": tuple, "_offset": (np.ndarray, float), "_rows": int,
-    "temperature_": (float, NoneType), "_calibration": str,
+    "temperature_": (float, NoneType), "_calibration": str, "_choice": Choice, "_leverage": float,
+    "_widening": np.ndarray, "_ends": (np.ndarray, NoneType),
 }  # fmt: skip
-ALWAYS, OF_CLASSES = {"n_features_in_", "precision_reason_", "_rows"}, {"temperature_", "_calibration"}
+ALWAYS = {"n_features_in_", "precision_reason_", "_rows", "_choice", "_leverage"}
+OF_CLASSES, OF_NUMBERS = {"temperature_", "_calibration"}, {"_widening", "_ends"}
 
 
 def require_kind(value: Any, kind: Any) -> None:
@@ -136,7 +147,7 @@ def require_kind(value: Any, kind: Any) -> None:
 def require_fitted(fitted: dict[str, Any], basis: Basis) -> None:
     for name, value in fitted.items():
         require_kind(value, FITTED[name])
-    missing = (ALWAYS | OF_CLASSES if "classes_" in fitted else ALWAYS) - set(fitted)
+    missing = (ALWAYS | (OF_CLASSES if "classes_" in fitted else OF_NUMBERS)) - set(fitted)
     if missing:
         raise ValueError(f"{', '.join(sorted(missing))} is missing")
     recipe, columns = fitted.get("recipe_"), fitted["n_features_in_"]
@@ -156,12 +167,23 @@ def require_solution(solution: Any, features: int) -> None:
         raise ValueError("there are no coefficients")
 
 
-def require_widest(widest: Any, basis: Basis, moments: Any) -> None:
-    """The basis whose sums a file holds must begin with the columns of the model's own."""
+def require_design(design: Any) -> None:
+    require_kind(design, Design)
+    require_kind(design.basis, Basis)
+    for part, kind in ((design.scaler, ColumnScaler), (design.linear, LinearPart)):
+        if part is not None:
+            require_kind(part, kind)
+            for name, value in vars(part).items():
+                if name != "clip":
+                    require_shape(value, (int(design.basis.n_features_in_),))
+
+
+def require_widest(widest: Any, design: Design, sums: Any) -> None:
+    """The design whose sums a file holds must begin with the columns of the model's own."""
     if widest is None:
         return
-    require_kind(widest, Basis)
-    if moments is None or widest.truncated(int(basis.n_components)).identity() != basis.identity():
+    require_design(widest)
+    if sums is None or widest.truncated(int(design.basis.n_components)).identity() != design.identity():
         raise ValueError("the sums belong to another basis")
 
 
@@ -171,7 +193,17 @@ def require_shape(array: Any, shape: tuple[int, ...]) -> None:
         raise ValueError(f"finite numbers of shape {shape} are expected; there are {array.dtype} of {array.shape}")
 
 
-def require_sums(moments: Moments, features: int, outputs: int) -> None:
+def require_sums(sums: FoldedMoments, features: int, outputs: int) -> None:
+    require_kind(sums, FoldedMoments)
+    require_kind(sums.folds, list)
+    if len(sums.folds) not in (1, 2, FOLDS) or not any(part is not None for part in sums.folds):
+        raise ValueError("there are no sums")
+    for part in sums.folds:
+        if part is not None:
+            require_moments(part, features, outputs)
+
+
+def require_moments(moments: Moments, features: int, outputs: int) -> None:
     require_kind(moments, Moments)
     require_integer("rows", moments.rows)
     shapes = {

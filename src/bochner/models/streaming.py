@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..bases import Basis
+from ..bases.design import Design
 from ..blocks import Blocks, MemoryBlocks
 from ..blocks.memory import is_mapped
 from ..config import memory_budget
-from ..moments import Moments
+from ..moments import FoldedMoments, require_squares
 from .rows import OpenJournal, Ready, own_targets, ready_arrays, ready_blocks
 from .ways.dual import DualPosterior
+from .ways.folds import reduce_folds
 from .ways.held_out import choose_penalty
 from .ways.online import go_on
-from .ways.primal import fit_moments, reduce_moments
+from .ways.primal import fit_sums
 from .ways.problem import Fit, Problem
 from .ways.solve import Way
 from .ways.strategy import METHODS, solver_name
@@ -32,22 +33,22 @@ class Streaming(ABC):
     solver: Any
     fit_intercept: bool
     max_coefficient: float | None
-    basis_: Basis
-    moments_: Moments | None
+    design_: Design
+    sums_: FoldedMoments | None
     _classifies = False
     _outputs: Any
     _solved: Fit
     _stale: bool
-    _widest: Basis | None = None  # the basis whose sums are at hand, if the model uses only its first columns
+    _widest: Design | None = None  # the design whose sums are at hand, if the model uses only its first columns
 
     @property
-    def _summed(self) -> Basis:
-        """The basis whose sums are at hand."""
-        return self._widest or self.basis_
+    def _summed(self) -> Design:
+        """The design whose sums are at hand."""
+        return self._widest or self.design_
 
     def _add_rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Any:
         """partial_fit: the first call settles the basis (and the precision), later ones only add their sums."""
-        first = not hasattr(self, "basis_")
+        first = not hasattr(self, "design_")
         self._check_parameters()
         if solver_name(self.solver) in METHODS:
             return self._go_on(X, y, sample_weight, classes)
@@ -56,31 +57,28 @@ class Streaming(ABC):
         with self._settings():
             ready = self._ready(X, y, sample_weight, first=first, classes=classes)
             if first:
-                basis, reason = self._fitted_basis(ready)
-                self._require_room(int(basis.n_components))
-                self.basis_, self.precision_reason_ = basis, reason
-            part = self._moments_of(ready.blocks)
-        self.moments_ = part if before is None else before + part
+                design = self._fitted_design(ready)
+                self._require_room(design.n_components)
+                self.design_ = design
+            part = self._sums_of(ready.blocks)
+        self.sums_ = part if before is None else before + part
         return self._outdated()
 
     def _go_on(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Any:
         """partial_fit by steps on batches; after a fit it begins where that ended."""
-        first = not hasattr(self, "basis_")
+        first = not hasattr(self, "design_")
         with self._settings():
             ready = self._ready(X, y, sample_weight, first=first, classes=classes)
-            if first:
-                basis, self.precision_reason_ = self._fitted_basis(ready)
-            else:
-                basis = self.basis_
-            problem, way = self._problem(basis, ready.blocks), self._way(basis, ready.blocks.n_rows)
+            design = self._fitted_design(ready) if first else self.design_
+            problem, way = self._problem(design, ready.blocks), self._way(design, ready.blocks.n_rows)
             before = None if first else self._refresh()
             if before is None:
                 alpha, note = choose_penalty(problem, way.loss)
             else:
                 alpha, note = before.solution.alpha, before.penalty
-            self.basis_, fit, judged = go_on(problem, way, alpha, before)
+            self.design_, fit, judged = go_on(problem, way, alpha, before)
         self._solved = replace(fit, penalty=note)
-        self.moments_, self._widest, self._stale = None, None, False
+        self.sums_, self._widest, self._stale = None, None, False
         self._rows = 0 if fit.training is None else fit.training.rows
         self._calibrate(judged)
         return self
@@ -96,17 +94,24 @@ class Streaming(ABC):
                 "and radius): give random_state and bandwidth as numbers."
             )
         self._require_same_targets(other)
-        self.moments_ = mine + self._aligned(others, other)
+        self.sums_ = mine + self._aligned(others, other)
         return self._outdated()
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Take rows away again that were fitted before; for integer features no trace of them is left."""
-        moments = self._require_sums("forget")
+        """Take rows away again that were fitted before; of integer features no trace is left in the sums.
+
+        What the first rows settled stays as it is: bandwidth, scaling, the weight of the linear part and, for numbers,
+        the mean that targets are measured from. Rows that can be proved never to have been fitted are refused: those
+        of a fold that has too few, and those without which the sums would not be sums of squares.
+        """
+        sums = self._require_sums("forget")
         with self._settings():
             blocks = self._ready(X, y, sample_weight).blocks
-            if blocks.n_rows >= moments.rows:
-                raise ValueError(f"cannot forget {blocks.n_rows} of {moments.rows} rows: some must be left.")
-            self.moments_ = moments - self._moments_of(blocks)
+            if blocks.n_rows >= sums.rows:
+                raise ValueError(f"cannot forget {blocks.n_rows} of {sums.rows} rows: some must be left.")
+            left = sums - self._sums_of(blocks)
+            require_squares(left.total(), sums.total())
+            self.sums_ = left
         return self._outdated()
 
     def grow(self, n_components: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> Any:
@@ -117,14 +122,14 @@ class Streaming(ABC):
         """
         check_is_fitted(self)
         widest = self._summed
-        if X is None or n_components <= widest.n_components:
+        if X is None or n_components <= widest.basis.n_components:
             self._require_sums("grow")
-            if n_components > widest.n_components:
+            if n_components > widest.basis.n_components:
                 raise ValueError(
-                    f"growing from {widest.n_components} to {n_components} features needs the rows again: "
+                    f"growing from {widest.basis.n_components} to {n_components} features needs the rows again: "
                     "grow(n_components, X, y)."
                 )
-            self.basis_, self._widest = widest.truncated(n_components), widest
+            self.design_, self._widest = widest.truncated(n_components), widest
             return self._outdated()
         with self._settings():
             ready = self._ready(X, y, sample_weight, whole=True)
@@ -160,27 +165,27 @@ class Streaming(ABC):
         own_targets(X, y, sample_weight)
         return ready_blocks(self, X, **how)
 
-    def _aligned(self, moments: Moments, other: Any) -> Moments:
+    def _aligned(self, sums: FoldedMoments, other: Any) -> FoldedMoments:
         """Another model's sums, with targets measured as this one's are."""
-        return moments
+        return sums
 
-    def _moments_of(self, blocks: Blocks) -> Moments:
-        return reduce_moments(self._problem(self._summed, blocks))
+    def _sums_of(self, blocks: Blocks) -> FoldedMoments:
+        return reduce_folds(self._problem(self._summed, blocks))
 
-    def _require_sums(self, verb: str) -> Moments:
+    def _require_sums(self, verb: str) -> FoldedMoments:
         """The sums of all rows; after a dual fit, which keeps its rows, they are made when first needed."""
         check_is_fitted(self)
         self._refuse_leave_one_out(verb)
-        if self.moments_ is None and isinstance(self._solved.posterior, DualPosterior):
-            self._require_room(int(self.basis_.n_components))
-            self.moments_ = reduce_moments(self._solved.posterior.problem)
-        if self.moments_ is None:
+        if self.sums_ is None and isinstance(self._solved.posterior, DualPosterior):
+            self._require_room(self.design_.n_components)
+            self.sums_ = reduce_folds(self._solved.posterior.problem)
+        if self.sums_ is None:
             how = self._solved.solution.method
             raise ValueError(
                 f"{verb} needs the sums of the fit, which are not at hand: fit with loss='squared' and "
                 f"solver='cholesky' (this was {how}), and save with sums=True."
             )
-        return self.moments_
+        return self.sums_
 
     def _refuse_leave_one_out(self, verb: str) -> None:
         if isinstance(self.alpha, str) and self.alpha == "loo":
@@ -198,23 +203,21 @@ class Streaming(ABC):
 
     def _refresh(self) -> Fit:
         """The solution; after sums changed it is made when first needed."""
-        check_is_fitted(self, "basis_")
+        check_is_fitted(self, "design_")
         if self._stale:
             self._refuse_leave_one_out("a model of sums")
             if self.max_coefficient is not None:
                 raise ValueError("sums at hand are solved without bounds: fit again, or set max_coefficient=None.")
-            moments = self.moments_
-            assert moments is not None
-            m, widest = int(self.basis_.n_components), int(self._summed.n_components)
-            scale = float(self.basis_.scale_)
-            if m != widest:
-                moments = moments.prefix(m)
-                if not moments.is_exact:  # float features carry 1/sqrt(number of columns) in themselves
-                    scale *= float(np.sqrt(widest / m))
+            sums, design, widest = self.sums_, self.design_, self._summed
+            assert sums is not None
+            if design.n_components != widest.n_components:
+                sums = sums.prefix(design.n_components)
+            how = self._alpha(), self.fit_intercept, self._classifies, "from sums at hand", design.prefix_scale(widest)
             with self._settings():
-                self._solved = fit_moments(moments, scale, self._alpha(), self.fit_intercept, "from sums at hand")
+                self._solved = fit_sums(sums, design, *how)
                 self._solved.posterior.forget()
             self._stale = False
+            self._tell_doubts()
         return self._solved
 
     # ---- what the model itself provides ----
@@ -224,13 +227,15 @@ class Streaming(ABC):
     @abstractmethod
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]: ...
     @abstractmethod
-    def _fitted_basis(self, ready: Ready) -> tuple[Basis, str]: ...
+    def _fitted_design(self, ready: Ready) -> Design: ...
     @abstractmethod
-    def _solve_rows(self, basis: Basis, ready: Ready, climbs: bool = True) -> None: ...
+    def _solve_rows(self, design: Design, ready: Ready, climbs: bool = True) -> None: ...
     @abstractmethod
-    def _problem(self, basis: Basis, blocks: Blocks) -> Problem: ...
+    def _problem(self, design: Design, blocks: Blocks) -> Problem: ...
     @abstractmethod
-    def _way(self, basis: Basis, rows: int) -> Way: ...
+    def _way(self, design: Design, rows: int) -> Way: ...
+    @abstractmethod
+    def _tell_doubts(self) -> None: ...
     @abstractmethod
     def _calibrate(self, judged: Any) -> None: ...
     @abstractmethod

@@ -49,11 +49,12 @@ class LabelCounts:
 
 @dataclass
 class TargetSums:
-    """The shape of a target, and the sum of all."""
+    """The shape of a target, the sum of all, and the smallest and largest."""
 
     shape: tuple[int, ...]
     rows: int
     total: np.ndarray
+    ends: np.ndarray
 
     @classmethod
     def of(cls, y: np.ndarray) -> TargetSums:
@@ -61,10 +62,12 @@ class TargetSums:
             raise ValueError(f"y must hold numbers; its type is {y.dtype}: use a classifier for labels.")
         y = y.astype(np.float64)
         require_finite(y, "y")
-        return cls(y.shape[1:], len(y), y.reshape(len(y), -1).sum(axis=0))
+        flat = y.reshape(len(y), -1)
+        return cls(y.shape[1:], len(y), flat.sum(axis=0), np.stack([flat.min(axis=0), flat.max(axis=0)]))
 
     def __iadd__(self, other: TargetSums) -> TargetSums:
         self.rows, self.total = self.rows + other.rows, self.total + other.total
+        self.ends = np.stack([np.minimum(self.ends[0], other.ends[0]), np.maximum(self.ends[1], other.ends[1])])
         return self
 
 
@@ -162,6 +165,7 @@ class Numeric:
         """Measure targets from the mean of the first ones: squares of a large constant would swamp the rest."""
         self._outputs: Any = tuple(summary.shape)
         self._offset = summary.total / summary.rows if self.fit_intercept else np.zeros(len(summary.total))
+        self._ends: np.ndarray | None = summary.ends
 
     def _require_same(self, classes: Any) -> None:
         """Numbers need no agreement."""

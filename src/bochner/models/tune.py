@@ -150,8 +150,8 @@ def held_out_error(train: Centered, held: Centered) -> tuple[float, float]:
             b = path.coefficients(float(alpha))
         except np.linalg.LinAlgError:  # not positive definite in floating point: no model there
             continue
-        errors[k] = held.error_of(b, train)
-    best = smallest(alphas, errors)
+        errors[k] = np.sum(held.errors_of(b, train))
+    best = smallest(errors)
     return float(errors[best] / max(np.sum(held.square), np.finfo(float).tiny)), float(alphas[best])
 
 

@@ -22,10 +22,12 @@ from ..bases import (
     RandomRidge,
     RandomStumps,
 )
+from ..bases.design import times_columns
 from .cells import bins, stumps
 from .graph import Graph, require_room
 from .integers import codes
 from .pools import gated, maxout
+from .preparation import linear, scaled
 from .ridge import ridge
 from .waves import fastfood, fourier
 
@@ -48,17 +50,17 @@ def build(model: Any, dtype: str) -> ModelProto:
             f"to_onnx takes a RandomFeatureClassifier or a RandomFeatureRegressor; got {type(model).__name__}."
         )
     check_is_fitted(model, "basis_")
-    basis, graph = model.basis_, Graph()
+    graph = Graph()
     _refuse_early(model, dtype)
-    scores = _scores(graph, model, features(graph, basis, dtype, getattr(model, "recipe_", None)))
+    scores = _scores(graph, model, features(graph, model.design_, dtype, getattr(model, "recipe_", None)))
     outputs = (_classify if is_classifier(model) else _regress)(graph, model, scores, dtype)
     inputs = [_described("X", dtype, model.n_features_in_)]
     return _packed(graph, model, inputs, outputs)
 
 
-def features(graph: Graph, basis: Basis, dtype: str, recipe: Any = None) -> str:
+def features(graph: Graph, design: Any, dtype: str, recipe: Any = None) -> str:
     """The tensor `features` (n, columns), in double; integers of integer bases as they are."""
-    rows, working = "X", np.dtype(dtype)
+    basis, rows, working = design.basis, "X", np.dtype(dtype)
     if recipe is not None and recipe.missing == "mean":
         rows = graph("Where", graph("IsNaN", graph.double(rows)), recipe.means, graph.double(rows))
         rows = graph.cast(rows, working)
@@ -66,13 +68,19 @@ def features(graph: Graph, basis: Basis, dtype: str, recipe: Any = None) -> str:
         rows = graph("Div", graph("Sub", graph.double(rows), recipe.means), recipe.deviations)
         working = np.dtype(recipe.dtype)
         rows = graph.cast(rows, working)
+    given = graph.double(rows)
+    if design.scaler is not None:
+        rows, working = scaled(graph, given, design.scaler, working)
     if basis.precision in ("float32", "float64"):
         working = np.dtype(basis.precision)
         rows = graph.cast(rows, working)
     rows = graph.double(rows)
     if basis._is_integer and basis.quantizes_input:
         rows = codes(graph, rows, basis.quantizer_)
-    return graph("Identity", EXPORTERS[type(basis)](graph, basis, rows, working), name="features")
+    columns = EXPORTERS[type(basis)](graph, basis, rows, working)
+    if design.linear is not None:
+        columns = graph("Concat", linear(graph, given, design), graph.double(columns), axis=1)
+    return graph("Identity", columns, name="features")
 
 
 def _refuse_early(model: Any, dtype: str) -> None:
@@ -95,7 +103,7 @@ def _names() -> list[str]:
 
 def _scores(graph: Graph, model: Any, columns: str) -> str:
     """features b + intercept (n, outputs), in double."""
-    weights = float(model.basis_.scale_) * np.atleast_2d(model.coef_).T
+    weights = times_columns(model.design_.scale_, model.solution_.coefficients)
     return graph("Add", graph("MatMul", columns, weights), np.atleast_1d(np.float64(model.intercept_)))
 
 

@@ -9,7 +9,7 @@ from .factor import Factor, factor_gram
 from .invariants import root_of, solve_invariant, v_matrix
 from .newton import Minimum, length, minimise
 from .path import DualPath, RidgePath
-from .several import solve_several
+from .several import solve_roughly, solve_several
 from .stochastic import SGD, Adam, DoublyStochastic, Stochastic
 
 __all__ = [
@@ -17,5 +17,5 @@ __all__ = [
     "Stochastic",
     "at_bounds", "dual_problem", "factor_gram", "length", "minimise", "root_of", "sampled_preconditioner",
     "solve_box", "solve_dual", "solve_factored", "solve_gram", "solve_invariant", "solve_or_none", "solve_products",
-    "solve_quickly", "solve_several", "v_matrix",
+    "solve_quickly", "solve_roughly", "solve_several", "v_matrix",
 ]  # fmt: skip

@@ -19,12 +19,16 @@ OUT, SAME = "rows left out", "rows that it was fitted to, too few to leave some 
 
 
 class Judged(NamedTuple):
-    """Scores (n, k) of rows by a model not fitted to them, their codes and weights; and which rows these are."""
+    """Scores (n, k) of rows by a model not fitted to them, their codes and weights; and which rows these are.
+
+    Leverages (n,) are those of the rows in the model of all, where they are known.
+    """
 
     scores: np.ndarray
     codes: np.ndarray
     weight: np.ndarray | None
     how: str
+    leverage: np.ndarray | None = None
 
 
 def temperature(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bases import Basis
+from ...bases.design import Design
 from ...blocks import Block, Progress
 from ...losses import Loss
 from ...solvers import DoublyStochastic, Solution
@@ -103,8 +103,9 @@ class Descent:
             state[name] = np.concatenate([state[name], new])[-CALIBRATED:]
 
 
-def steps_for(basis: Basis, features: int) -> int:
+def steps_for(design: Design, features: int) -> int:
     """How many tiles of about so many columns a basis has."""
+    basis = design.basis
     if not basis._prefixes(int(basis.n_components)):
         raise ValueError(f"doubly stochastic training adds columns, and {type(basis).__name__} shares all of them.")
     units = basis._units()[0]

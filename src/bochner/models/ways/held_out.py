@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...bases.design import times_columns
 from ...blocks import MemoryBlocks
 from ...config import memory_budget
 from ...losses import Huber, Loss, Squared
@@ -13,7 +14,7 @@ from ...streams import sample_rows
 from .full_batch import fit_newton
 from .matrix_free import probe_alpha
 from .multipliers import fit_multipliers
-from .penalty import FEW, FOLDS, candidates, edge_note, too_few
+from .penalty import FEW, FOLDS, candidates, edge_note, end_of, too_few
 from .problem import Problem, fold_of, mean_square
 
 PROBE, MEASURED = 2000, 400  # rows from which the penalty is chosen, and whose features are measured
@@ -30,7 +31,8 @@ def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
     if isinstance(problem.alpha, float):
         return problem.alpha, "given"
     if isinstance(loss, Squared):
-        return probe_alpha(problem)
+        chosen = probe_alpha(problem)
+        return chosen.alpha, chosen.note
     rows = int(np.clip(memory_budget() // (64 * int(problem.basis.n_components)), 50, PROBE))
     numbers = sample_rows(problem.blocks.n_rows, rows, seed=2)
     block = problem.blocks.take(numbers)
@@ -40,7 +42,7 @@ def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
         return float(candidates(problem.alpha, 1.0)[-1]), FEW
     # Weights below 1 are taken relative to their mean, as they are for least squares.
     weight = 1.0 if block.weight is None else min(1.0, float(block.weight.mean()))
-    unit = weight * mean_square(problem.features(block.X[:MEASURED])) * problem.scale**2
+    unit = weight * mean_square(problem.features(block.X[:MEASURED]), problem.scale)
     alphas = candidates(problem.alpha, unit)
     if too_few(train.X.shape[0]) or not held.any():
         return float(alphas[-1]), FEW
@@ -54,7 +56,7 @@ def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
     for k in reversed(range(len(alphas))):
         fit = solve(part, loss, float(alphas[k]), start, rough=True)
         start = fit.start
-        scores = np.asarray(features @ (problem.scale * fit.solution.coefficients)) + fit.intercept
+        scores = np.asarray(features @ times_columns(problem.scale, fit.solution.coefficients)) + fit.intercept
         with np.errstate(over="ignore"):
             values = loss.value(scores, judged.y.astype(np.float64))
         losses[k] = np.average(values, weights=judged.weight)
@@ -62,4 +64,5 @@ def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
         if worse > PATIENCE:
             break
     best = float(alphas[np.flatnonzero(losses <= losses.min() / (1.0 - GAIN))[-1]])
-    return best, f"loss of a held-out fifth of {len(numbers):,} rows" + edge_note(best, alphas)
+    end = end_of(int(np.searchsorted(alphas, best)), len(alphas))
+    return best, f"loss of a held-out fifth of {len(numbers):,} rows" + edge_note(end)

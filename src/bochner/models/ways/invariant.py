@@ -9,7 +9,7 @@ import numpy as np
 from ...blocks import Block
 from ...solvers import Solution, root_of, solve_invariant, v_matrix
 from .calibration import Judged
-from .penalty import FEW, FOLDS, candidates, edge_note, smallest, too_few
+from .penalty import FEW, FOLDS, candidates, edge_note, end_of, smallest, too_few
 from .problem import Fit, fold_of, wrong
 
 
@@ -30,8 +30,8 @@ def fit_invariant(
     elif len(alphas) > 1:
         weight = np.ones(len(y)) if block.weight is None else block.weight
         errors = [weight @ (wrong(f, block.y) if classifies else np.sum((y - f) ** 2, axis=1)) for f in scores]
-        best = smallest(alphas, np.array(errors))
-        note = f"error of {FOLDS} folds" + edge_note(float(alphas[best]), alphas)
+        best = smallest(np.array(errors))
+        note = f"error of {FOLDS} folds" + edge_note(end_of(best, len(alphas)))
     solution, offset = solve_invariant(kernel, y, root, float(alphas[best]), intercept)
     judged = Judged(scores[best], block.y, block.weight, "rows left out")
     return Fit(solution, offset, note, np.zeros(y.shape[1])), judged

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...bases.design import times_columns
 from ...blocks import Block
 from ...solvers import DualProblem, factor_gram
 from ...streams import sample_rows
@@ -25,12 +26,13 @@ LEVERAGES = 64  # right-hand sides more for conjugate gradients
 
 
 def scores_of(problem: Problem, fit: Fit, X: Any) -> np.ndarray:
-    return np.asarray(ops.scores(problem.features(X), problem.scale * fit.solution.coefficients)) + fit.intercept
+    weights = times_columns(problem.scale, fit.solution.coefficients)
+    return np.asarray(ops.scores(problem.features(X), np.ascontiguousarray(weights))) + fit.intercept
 
 
 def without_itself(scores: np.ndarray, leverage: np.ndarray, block: Block) -> Judged:
     left = np.maximum(1.0 - leverage, LEAST)[:, None]
-    return Judged((scores - leverage[:, None] * block.y) / left, block.y, block.weight, OUT)
+    return Judged((scores - leverage[:, None] * block.y) / left, block.y, block.weight, OUT, leverage)
 
 
 def from_moments(problem: Problem, fit: Fit) -> Judged:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from threadpoolctl import threadpool_limits
 
+from ...bases.design import times_columns
 from ...blocks import Block
 from ...config import memory_budget
 from ...moments import times_rows
@@ -18,6 +20,7 @@ from .calibration import Judged
 from .dual import feature_kernel, solve_kernel
 from .keeping import KeptFeatures
 from .left_out import LEVERAGES, by_refitting, scores_of, without_itself
+from .penalty import Chosen
 from .primal import noise_variance
 from .problem import Fit, Problem
 
@@ -56,15 +59,18 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
     sums = problem.blocks.reduce(lambda block: first_sums(made(block), block), rows=made.rows, title="sums")
     mean_z = scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)
     mean_y = sums.sum_y / sums.weight if problem.intercept else np.zeros(len(sums.sum_y))
-    cross = scale * sums.cross - sums.weight * np.outer(mean_z, mean_y)
+    cross = times_columns(scale, sums.cross) - sums.weight * np.outer(mean_z, mean_y)
     square = np.maximum(sums.square - sums.weight * mean_y**2, 0.0)
-    alpha, note = probe_alpha(problem)
+    chosen = probe_alpha(problem)
+    alpha = chosen.alpha
 
     def product(v: np.ndarray) -> np.ndarray:
+        unscaled = times_columns(scale, v)
+
         def part(block: Block) -> np.ndarray:
             with threads.limited(1):
                 features = made(block)
-            narrow = v.astype(features.dtype) if features.dtype.kind == "f" else v
+            narrow = unscaled.astype(features.dtype) if features.dtype.kind == "f" else unscaled
             image = np.asarray(features @ narrow, dtype=np.float64)
             if block.weight is not None:
                 image *= block.weight[:, None]
@@ -73,7 +79,7 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
         # Each block is the work of one thread, and so BLAS keeps to one.
         with threadpool_limits(1):
             total = problem.blocks.reduce(part, rows=made.rows, title="product", workers=workers)
-        return scale**2 * total - sums.weight * np.outer(mean_z, mean_z @ v)
+        return times_columns(scale, total) - sums.weight * np.outer(mean_z, mean_z @ v)
 
     precondition, kind = preconditioner(problem, mean_z, sums.weight, alpha)
     tolerance = SINGLE_TOLERANCE if kind == np.float32 else TOLERANCE
@@ -83,7 +89,7 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
     # (G + alpha I) b = c gives RSS + alpha |b|^2 = y'y - b'c.
     energy = np.maximum(square - np.sum(b * cross, axis=0), 0.0)
     noise = noise_variance(energy, sums.weight, max(sums.weight, sums.rows), problem.intercept)
-    fit = Fit(solution, mean_y - mean_z @ b, note, noise)
+    fit = Fit(solution, mean_y - mean_z @ b, chosen.note, noise, validated=chosen.validated, end=chosen.end)
     if not calibrates:
         return fit, None
     block = problem.blocks.take(sample_rows(problem.blocks.n_rows, most, seed=9))
@@ -105,9 +111,9 @@ def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: f
     block = problem.blocks.take(chosen)
     features = problem.features(block.X)
     # Half the memory will do for a preconditioner, unless squares would overflow.
-    small = float(abs(features).max()) ** 2 * problem.scale**2 * m < 1e30
+    small = float(abs(features).max()) ** 2 * float(np.max(problem.scale)) ** 2 * m < 1e30
     rows = features.astype(np.float32 if small else np.float64, copy=False)
-    rows *= rows.dtype.type(problem.scale)
+    rows = scaled(rows, problem.scale)
     if not hasattr(rows, "toarray"):
         rows -= mean_z.astype(rows.dtype)
     weights = np.ones(block.X.shape[0]) if block.weight is None else block.weight
@@ -118,6 +124,13 @@ def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: f
     ratio = weight / max(float(np.sum(weights[out:])), 1e-300)
     unexplained = float(np.mean(unexplained_squares(rest, held)))
     return sampled_preconditioner(rest, ratio, 3.0 * (alpha + weight * unexplained / m)), features.dtype
+
+
+def scaled(rows: Any, scale: Any) -> Any:
+    """Columns of rows, dense or sparse, times a number, or each times its own."""
+    if np.ndim(scale) and scipy.sparse.issparse(rows):
+        return (rows @ scipy.sparse.diags_array(scale)).astype(rows.dtype)
+    return rows * (scale.astype(rows.dtype) if np.ndim(scale) else rows.dtype.type(scale))
 
 
 def unexplained_squares(rows: Any, held: Any) -> np.ndarray:
@@ -141,14 +154,14 @@ def first_sums(features: Any, block: Block) -> Sums:
     return Sums(len(y), float(weight.sum()), cross[:, 0], *sums_y)
 
 
-def probe_alpha(problem: Problem) -> tuple[float, str]:
+def probe_alpha(problem: Problem) -> Chosen:
     """Alpha from an exact dual fit of a sample of rows: it estimates a ratio of variances, which rows do not change."""
     if isinstance(problem.alpha, float):
-        return problem.alpha, "given"
+        return Chosen(problem.alpha, "given")
     most = int(min(PROBE, np.sqrt(memory_budget() / 48)))
     rows = sample_rows(problem.blocks.n_rows, max(most, 20), seed=2)
     block = problem.blocks.take(rows)
     found, _ = solve_kernel(
         feature_kernel(problem, block.X), block, problem.alpha, problem.intercept, problem.classifies
     )  # fmt: skip
-    return found.solution.alpha, f"{found.penalty} on {len(rows):,} sampled rows"
+    return Chosen(found.solution.alpha, f"{found.penalty} on {len(rows):,} sampled rows", found.validated, found.end)

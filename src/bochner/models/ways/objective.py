@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...bases.design import times_columns
 from ...blocks import Block, MemoryBlocks, rows_per_block
 from ...config import memory_budget
 from ...losses import Logistic, Loss
@@ -172,13 +173,13 @@ class RiskObjective:
 
     def scores(self, piece: Piece, x: np.ndarray) -> np.ndarray:
         m = int(self.problem.basis.n_components)
-        weights = (self.problem.scale * x[:m]).astype(piece.features.dtype)
+        weights = times_columns(self.problem.scale, x[:m]).astype(piece.features.dtype)
         offset = (x[m] if len(x) > m else 0.0) - self._metric.mean @ x[:m]
         return np.asarray(piece.features @ weights, dtype=np.float64) + offset
 
     def transposed(self, piece: Piece, rows: np.ndarray) -> np.ndarray:
         image = piece.features.T @ rows.astype(piece.features.dtype)
-        return self.problem.scale * np.asarray(image, dtype=np.float64)
+        return times_columns(self.problem.scale, np.asarray(image, dtype=np.float64))
 
     def model(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and intercept of the features as they are."""

@@ -11,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from ...bases import Basis
+from ...bases.design import Design
 from ...solvers import DoublyStochastic, Stochastic
 from .calibration import Judged
 from .doubly import Descent, finished, steps_for
@@ -20,7 +20,7 @@ from .solve import Way
 from .stochastic import Walk, require_finite_walk
 
 
-def go_on(problem: Problem, way: Way, alpha: float, before: Fit | None) -> tuple[Basis, Fit, Judged | None]:
+def go_on(problem: Problem, way: Way, alpha: float, before: Fit | None) -> tuple[Design, Fit, Judged | None]:
     """The basis (perhaps with more features), the fit after these rows, and the scores they had before, if known."""
     training = None if before is None else before.training
     met = problem.blocks.present + (0 if training is None else training.rows)
@@ -44,7 +44,7 @@ def go_on(problem: Problem, way: Way, alpha: float, before: Fit | None) -> tuple
 
 def add_features(
     problem: Problem, way: Way, alpha: float, before: Fit | None, met: int
-) -> tuple[Basis, Fit, Judged | None]:
+) -> tuple[Design, Fit, Judged | None]:
     """A step for every batch, each with a tile of columns that the basis has left, or gets."""
     training = None if before is None else before.training
     done, size = 0 if training is None else training.steps, way.method.batch_size

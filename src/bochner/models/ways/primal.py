@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from ...bases import Basis
+from ...bases.design import Design, times_columns
 from ...blocks import Block
-from ...moments import Centered, Moments, Rows
+from ...moments import Centered, FoldedMoments, Moments, Rows
 from ...solvers import RidgePath, Solution, factor_gram, solve_factored, solve_quickly
-from .folds import MANY_FEATURES, by_folds, reduce_folds
-from .penalty import FEW, candidates, edge_note, minimise, smallest, too_few
-from .problem import Fit, Problem
+from .folds import MANY_FEATURES, by_labels, from_sums, reduce_folds
+from .penalty import FEW, Chosen, CrossValidated, candidates, edge_note, end_of, minimise, smallest, too_few
+from .problem import Fit, Problem, rounding_floor
 
 LEAST = 1e-12  # what a leverage leaves, at least
 
@@ -26,38 +26,50 @@ def reduce_moments(problem: Problem, title: str = "moments") -> Moments:
     return problem.blocks.reduce(rows, add=Moments.plus_rows, width=int(3 * problem.width) + 1, title=title)
 
 
-def fit_primal(problem: Problem, reason: str) -> tuple[Fit, Moments]:
-    """The ridge model of all rows, and its moments."""
-    if isinstance(problem.alpha, float) or not problem.classifies or problem.asks_for("loo"):
-        moments = reduce_moments(problem)
-        if problem.asks_for("loo"):
-            alpha, note = by_leave_one_out(problem, moments.centered(problem.scale, problem.intercept))
-            return finish(moments, problem.scale, alpha, note, problem.intercept, reason), moments
-        return fit_moments(moments, problem.scale, problem.alpha, problem.intercept, reason), moments
+def fit_primal(problem: Problem, reason: str) -> tuple[Fit, FoldedMoments]:
+    """The ridge model of all rows, and its sums."""
     folded = reduce_folds(problem)
-    alpha, note = by_folds(problem, folded)
-    moments = folded.merged()
-    # Where a float32 factor could try penalties, it can mostly solve at the best of them.
-    quick = problem.basis.n_components > MANY_FEATURES
-    return finish(moments, problem.scale, alpha, note, problem.intercept, reason, quick), moments
+    if problem.asks_for("loo"):
+        chosen = by_leave_one_out(problem, folded.total().centered(problem.scale, problem.intercept))
+    elif problem.classifies and len(folded.folds) > 1:
+        chosen = by_labels(problem, folded)
+    else:
+        return fit_sums(folded, problem.basis, problem.alpha, problem.intercept, problem.classifies, reason), folded
+    return finish(folded, problem.scale, chosen, problem.intercept, reason), folded
 
 
-def fit_moments(moments: Moments, scale: float, alpha: Any, intercept: bool, reason: str) -> Fit:
-    """The ridge model from moments alone; several candidates are judged by generalised cross-validation."""
+def fit_sums(
+    folded: FoldedMoments, design: Design, alpha: Any, intercept: bool, classifies: bool, reason: str, scale: Any = None
+) -> Fit:
+    """The ridge model from sums alone; candidates are judged by folds, or by name by generalised cross-validation.
+
+    `scale` is that of the design unless it is given.
+    """
+    scale = design.scale_ if scale is None else scale
     if isinstance(alpha, float):
-        return finish(moments, scale, alpha, "given", intercept, reason)
-    centered = moments.centered(scale, intercept)
-    alphas = candidates(alpha, np.trace(centered.gram) / centered.observations)
+        return finish(folded, scale, Chosen(alpha, "given"), intercept, reason)
+    if len(folded.folds) == 1 or (isinstance(alpha, str) and alpha == "gcv"):
+        chosen = by_generalised_cross_validation(folded.total().centered(scale, intercept), alpha, intercept)
+    else:
+        floor = rounding_floor(design, folded.rows)
+        chosen = from_sums(folded, scale, alpha, intercept, classifies, floor, design.linear_columns)
+    return finish(folded, scale, chosen, intercept, reason)
+
+
+def by_generalised_cross_validation(centered: Centered, alpha: Any, intercept: bool) -> Chosen:
+    """By the sums of all rows, which it takes for rows of equal leverage."""
+    alphas = candidates(alpha, np.trace(centered.gram) / centered.rows)
     if too_few(centered.rows):
-        return finish(moments, scale, float(alphas[-1]), FEW, intercept, reason)
+        return Chosen(float(alphas[-1]), FEW)
     path = RidgePath(centered.gram, centered.cross, centered.square)
 
     def criterion(a: float) -> float:
-        return path.generalised_cross_validation(a, centered.observations, intercept)
+        return path.generalised_cross_validation(a, centered.rows, intercept)
 
     best = minimise(criterion, alphas, refine=isinstance(alpha, str))
-    note = "generalised cross-validation" + edge_note(best, alphas)
-    return finish(moments, scale, best, note, intercept, reason)
+    end = "lower" if best <= alphas[0] else "upper" if best >= alphas[-1] and len(alphas) > 1 else ""
+    how = "generalised cross-validation" if alpha == "gcv" else "generalised cross-validation, for sums without folds"
+    return Chosen(best, how + edge_note(end), None, end)
 
 
 def noise_variance(energy: np.ndarray, weight: float, count: float, intercept: bool) -> np.ndarray:
@@ -65,12 +77,11 @@ def noise_variance(energy: np.ndarray, weight: float, count: float, intercept: b
     return energy / weight * count / max(count - float(intercept), 1.0)
 
 
-def finish(
-    moments: Moments, scale: float, alpha: float, note: str, intercept: bool, reason: str, quick: bool = False
-) -> Fit:
+def finish(sums: FoldedMoments, scale: Any, chosen: Chosen, intercept: bool, reason: str) -> Fit:
     """Solve at the chosen penalty; the noise is that of the Bayesian linear model."""
-    centered = moments.centered(scale, intercept)
-    if quick:
+    centered, alpha = sums.total().centered(scale, intercept), chosen.alpha
+    # Where float32 factors could try penalties, one can mostly solve at the best of them.
+    if len(centered.gram) > MANY_FEATURES and chosen.note != "given":
         found, factor = solve_quickly(centered.gram, centered.cross, alpha)
     else:
         factor = factor_gram(centered.gram, alpha)
@@ -80,24 +91,25 @@ def finish(
     penalty = alpha * np.sum(b**2, axis=0)
     error = np.maximum(centered.square - np.sum(b * centered.cross, axis=0) - penalty, 0.0)
     noise = noise_variance(error + penalty, centered.weight, centered.observations, intercept)
-    posterior = PrimalPosterior(moments, scale, alpha, intercept, None if factor is None else (centered, factor))
-    return Fit(solution, centered.mean_y - centered.mean_z @ b, note, noise, posterior)
+    posterior = PrimalPosterior(sums, scale, alpha, intercept, None if factor is None else (centered, factor))
+    intercepts = centered.mean_y - centered.mean_z @ b
+    return Fit(solution, intercepts, chosen.note, noise, posterior, validated=chosen.validated, end=chosen.end)
 
 
 # ---- leave one out ----
 
 
-def by_leave_one_out(problem: Problem, centered: Centered) -> tuple[float, str]:
+def by_leave_one_out(problem: Problem, centered: Centered) -> Chosen:
     """Exact leave-one-out squared error: an eigen-decomposition and a second pass for the leverages."""
-    alphas = candidates(problem.alpha, np.trace(centered.gram) / centered.observations, per_decade=2)
+    alphas = candidates(problem.alpha, np.trace(centered.gram) / centered.rows, per_decade=2)
     if too_few(centered.rows):
-        return float(alphas[-1]), FEW
+        return Chosen(float(alphas[-1]), FEW)
     values, vectors = eigh(centered.gram)
     inverse = 1.0 / np.maximum(np.maximum(values, 0.0)[:, None] + alphas, np.finfo(float).tiny)
-    rotated = vectors.T @ centered.cross
+    rotated, scaled = vectors.T @ centered.cross, times_columns(problem.scale, vectors)
 
     def errors(block: Block) -> np.ndarray:
-        features = np.asarray(problem.features(block.X) @ vectors) * problem.scale - centered.mean_z @ vectors
+        features = np.asarray(problem.features(block.X) @ scaled) - centered.mean_z @ vectors
         weight = np.ones(len(features)) if block.weight is None else block.weight
         leverage = weight[:, None] * (features**2 @ inverse + float(problem.intercept) / centered.weight)
         total = np.zeros(len(alphas))
@@ -108,8 +120,12 @@ def by_leave_one_out(problem: Problem, centered: Centered) -> tuple[float, str]:
         return total
 
     totals = problem.blocks.reduce(errors, width=4 * problem.basis.n_components, title="leverages")
-    best = float(alphas[smallest(alphas, totals)])
-    return best, "exact leave-one-out, by a second pass" + edge_note(best, alphas)
+    best = smallest(totals)
+    end = end_of(best, len(alphas))
+    score = 1.0 - float(totals[best]) / max(float(np.sum(centered.square)), np.finfo(float).tiny)
+    validated = None if problem.classifies else CrossValidated(score, None, centered.rows, "rows left out one by one")
+    note = "exact leave-one-out, by a second pass" + edge_note(end)
+    return Chosen(float(alphas[best]), note, validated, end)
 
 
 # ---- posterior ----
@@ -119,8 +135,8 @@ def by_leave_one_out(problem: Problem, centered: Centered) -> tuple[float, str]:
 class PrimalPosterior:
     """The Gaussian posterior of the coefficients, covariance noise (G + alpha I)^-1; forgotten, it is made again."""
 
-    moments: Moments = field(repr=False)
-    scale: float
+    sums: FoldedMoments = field(repr=False)
+    scale: Any
     alpha: float
     intercept: bool
     _made: tuple[Centered, Any] | None = field(default=None, repr=False)
@@ -130,7 +146,7 @@ class PrimalPosterior:
 
     def _factored(self) -> tuple[Centered, Any]:
         if self._made is None:
-            centered = self.moments.centered(self.scale, self.intercept)
+            centered = self.sums.total().centered(self.scale, self.intercept)
             factor = factor_gram(centered.gram, self.alpha)
             if factor is None:
                 raise ValueError(f"the posterior is improper at alpha={self.alpha:g}: use a larger penalty.")
@@ -157,14 +173,14 @@ class PrimalPosterior:
     @property
     def width(self) -> int:
         """Numbers that a row becomes."""
-        return 4 * len(self.moments.sum_z)
+        return 4 * self.sums.features
 
-    def spread(self, basis: Basis, X: Any) -> np.ndarray:
+    def spread(self, design: Design, X: Any) -> np.ndarray:
         """1/n + z'(G + alpha I)^-1 z of scaled features; times the noise it is the variance of the mean."""
         centered, factor = self._factored()
-        features = basis.features(X)
+        features = design.features(X)
         features = features.toarray() if hasattr(features, "toarray") else features
-        z = features.astype(np.float64) * float(basis.scale_) - centered.mean_z
+        z = features.astype(np.float64) * design.scale_ - centered.mean_z
         offset = 1.0 / centered.weight if self.intercept else 0.0
         return (offset + np.sum(factor.half_solve(z.T) ** 2, axis=0)) * centered.weight / centered.observations
 

@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from ...bases import Basis
+from ...bases.design import Design
 from ...blocks import Block, Blocks
 from ...solvers import Solution
-from ...streams import Stream
+from ...streams import row_hashes
+from .penalty import CrossValidated
 
 
 @dataclass(frozen=True)
 class Problem:
     """Rows with coded targets (n, k) and weights in blocks, a fitted basis, and what was asked for.
 
-    alpha is a number, a list of candidates, or "auto" or "loo"; `classifies` says that targets are +-1 codes.
+    alpha is a number, a list of candidates, "auto", "loo" or "gcv"; `classifies` says that targets are +-1 codes.
     """
 
-    basis: Basis
+    basis: Design
     blocks: Blocks
     alpha: float | Sequence[float] | str
     intercept: bool
@@ -32,8 +33,9 @@ class Problem:
         return isinstance(self.alpha, str) and self.alpha == word
 
     @property
-    def scale(self) -> float:
-        return float(self.basis.scale_)
+    def scale(self) -> Any:
+        """What columns are multiplied by: a number, or one for each."""
+        return self.basis.scale_
 
     @property
     def width(self) -> float:
@@ -43,9 +45,7 @@ class Problem:
 
     @property
     def rounding_floor(self) -> float:
-        """The ridge that rounding features to integers amounts to: a smaller penalty makes no difference."""
-        integer = self.basis.precision in ("int8", "int14") and self.basis.quantizes_input
-        return self.blocks.n_rows * self.scale**2 / 12.0 if integer else 0.0
+        return rounding_floor(self.basis, self.blocks.n_rows)
 
     def features(self, X: Any) -> Any:
         return self.basis.features(X)
@@ -70,20 +70,26 @@ class Fit:
     noise: np.ndarray
     posterior: Any = None
     start: np.ndarray | None = None  # where a like problem may begin
+    validated: CrossValidated | None = None  # what it is expected to score on new rows
+    end: str = ""  # "lower" or "upper" if the penalty lies at an end of its candidates
     training: Training | None = None
 
 
 def fold_of(block: Block, folds: int) -> np.ndarray:
-    """The fold of each row, from its number alone, so that blocks do not matter."""
-    rows = np.arange(block.X.shape[0]) if block.kept is None else block.kept
-    stop = block.start + (int(rows[-1]) + 1 if len(rows) else 0)
-    return Stream(0, "folds").integers(block.start, stop, folds)[rows, 0]
+    """The fold of each row, by what the row holds: copies of a row share a fold, wherever and whenever they come."""
+    return row_hashes(block.X) % np.uint64(folds)
 
 
-def mean_square(features: Any) -> float:
-    """The mean squared length of a row of features, dense or sparse."""
+def rounding_floor(design: Design, rows: int) -> float:
+    """The ridge that rounding features to integers amounts to: a smaller penalty makes no difference."""
+    integer = design.basis.is_integer and design.quantizes_input
+    return rows * float(design.basis.scale_) ** 2 / 12.0 if integer else 0.0
+
+
+def mean_square(features: Any, scale: Any = 1.0) -> float:
+    """The mean squared length of a row of features, dense or sparse, times `scale`: a number, or one for each."""
     squares = features.power(2) if hasattr(features, "power") else np.square(features, dtype=np.float64)
-    return float(np.asarray(squares.sum(axis=1)).mean()) if features.shape[0] else 1.0
+    return float(np.mean(squares @ np.broadcast_to(scale**2, features.shape[1]))) if features.shape[0] else 1.0
 
 
 def wrong(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:

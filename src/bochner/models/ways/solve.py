@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...losses import Loss, Squared
-from ...moments import Moments
+from ...moments import FoldedMoments
 from ...solvers import DoublyStochastic
 from . import left_out
 from .calibration import Judged
@@ -39,7 +39,7 @@ class Way:
         return isinstance(self.loss, Squared) and self.solver in EXACT
 
 
-def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, Moments | None, Judged | None]:
+def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, FoldedMoments | None, Judged | None]:
     """The fit, the sums if there are any, and scores to calibrate probabilities by, if they are wanted."""
     if way.is_exact:
         return solve_exactly(problem, way)
@@ -63,11 +63,14 @@ def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, Moments 
     return replace(fit, solution=solution, penalty=note, start=None), None, judged
 
 
-def solve_exactly(problem: Problem, way: Way) -> tuple[Fit, Moments | None, Judged | None]:
+def solve_exactly(problem: Problem, way: Way) -> tuple[Fit, FoldedMoments | None, Judged | None]:
     if way.solver == "cholesky":
-        fit, moments = fit_primal(problem, way.reason)
-        judged = left_out.from_moments(problem, fit) if way.calibrates else None
+        fit, sums = fit_primal(problem, way.reason)
+        judged = left_out.from_moments(problem, fit)
         fit.posterior.forget()
-        return fit, moments, judged
-    fit, judged = (fit_dual if way.solver == "dual" else fit_matrix_free)(problem, way.reason, way.calibrates)
-    return fit, None, judged
+        return fit, sums, judged
+    if way.solver == "dual":
+        fit, judged = fit_dual(problem, way.reason)
+        return fit, None, judged
+    fit, scored = fit_matrix_free(problem, way.reason, way.calibrates)
+    return fit, None, scored

@@ -1,0 +1,289 @@
+"""From rows to the columns of a linear model: rows are scaled, random features made of them, and beside the features
+stand the columns of the rows themselves, if a linear part serves.
+
+The features see scaled rows, so that no column drowns the others and no far-out row reaches far. The linear part sees
+rows that are hardly clipped: bounded features cannot follow a line out to where heavy tails go, and it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .base import Basis, frozen
+from .quantize import round_digits
+
+CLIP = 3.0  # deviations that a robustly scaled number approaches and never passes
+FAR = 1e6  # deviations beyond which nothing more is told apart
+REACH, STEP = 511.0, 1.0 / 16.0  # of the linear part, in deviations: how far it goes, and its step in integers
+DIGIT = 128  # a code of the linear part is DIGIT high + low, both of 8 bits
+# Shares of rows between which a column is measured, and how many deviations of a normal law lie between; the first
+# that is not zero counts, for a column may be mostly one value.
+RANGES = ((0.25, 0.75, 1.349), (0.1, 0.9, 2.563), (0.02, 0.98, 4.107))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnScaler:
+    """z = (x - center) / spread for each column; with a clip c, smoothly bounded: z / sqrt(1 + (z/c)^2)."""
+
+    center: np.ndarray
+    spread: np.ndarray
+    clip: float = 0.0
+
+    def __post_init__(self) -> None:
+        sound = self.center.ndim == 1 and self.center.shape == self.spread.shape and 0.0 <= self.clip < np.inf
+        if not (
+            sound and np.isfinite(self.center).all() and np.isfinite(self.spread).all() and (self.spread > 0).all()
+        ):
+            raise ValueError("this is no scaling of columns")
+
+    @classmethod
+    def robust(cls, rows: Any) -> ColumnScaler:
+        """By medians and quartiles, with smooth clipping; sparse rows by the median size of what is not zero."""
+        if scipy.sparse.issparse(rows):
+            columns = rows.tocsc()
+            parts = np.split(np.abs(columns.data), columns.indptr[1:-1])
+            spread = np.array([np.median(part) if len(part) else 0.0 for part in parts])
+            return cls(np.zeros(rows.shape[1]), _sound(spread, 0.0), CLIP)
+        rows = rows.astype(np.float64)
+        center, spread = np.median(rows, axis=0), np.zeros(rows.shape[1])
+        for low, high, deviations in RANGES:
+            ends = np.quantile(rows, [low, high], axis=0)
+            spread = np.where(spread > 0, spread, (ends[1] - ends[0]) / deviations)
+        spread = np.where(spread > 0, spread, rows.std(axis=0))
+        return cls(center, _sound(spread, center), CLIP)
+
+    @classmethod
+    def standard(cls, rows: Any) -> ColumnScaler:
+        """By means and standard deviations; sparse rows are not centred."""
+        if scipy.sparse.issparse(rows):
+            rows = rows.astype(np.float64)
+            mean = np.asarray(rows.mean(axis=0)).ravel()
+            square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
+            return cls(np.zeros(len(mean)), _sound(np.sqrt(np.maximum(square - mean**2, 0.0)), mean))
+        rows = rows.astype(np.float64)
+        center, spread = rows.mean(axis=0), rows.std(axis=0)
+        return cls(center, _sound(spread, center))
+
+    def __call__(self, X: Any) -> Any:
+        """Scaled rows, float32 if X is, else float64; each number depends on itself alone, by operations that round
+        in one way everywhere.
+        """
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        if scipy.sparse.issparse(X):
+            scaled = X.astype(dtype, copy=True)
+            scaled.data = self._bounded(scaled.data / self.spread.astype(dtype)[scaled.indices])
+            return scaled
+        with np.errstate(over="ignore"):
+            z = X.astype(dtype) - self.center.astype(dtype)
+            z /= self.spread.astype(dtype)
+        return self._bounded(z)
+
+    def _bounded(self, z: np.ndarray) -> np.ndarray:
+        np.clip(z, -FAR, FAR, out=z)
+        if self.clip:
+            z /= np.sqrt(1.0 + (z / z.dtype.type(self.clip)) ** 2)
+        return z
+
+    def slopes(self, X: Any) -> np.ndarray:
+        """dz/dx of each number (n, d)."""
+        dense = X.toarray() if scipy.sparse.issparse(X) else X
+        z = np.clip((dense.astype(np.float64) - self.center) / self.spread, -FAR, FAR)
+        return (1.0 + (z / self.clip) ** 2) ** -1.5 / self.spread if self.clip else np.ones_like(z) / self.spread
+
+    def far_out(self, X: Any) -> float:
+        """The share of numbers that lie more than ten spreads from the centre."""
+        values = X.data / self.spread[X.indices] if scipy.sparse.issparse(X) else (X - self.center) / self.spread
+        return float(np.count_nonzero(np.abs(values) > 10.0) / max(X.shape[0] * X.shape[1], 1))
+
+
+def _sound(spread: np.ndarray, center: Any) -> np.ndarray:
+    """Spreads to eight digits, so that they do not hang on the last bits of a sum; 1 for a column that is constant."""
+    varies = (spread > 1e-12 * np.abs(center)) & np.isfinite(spread)
+    return np.array([round_digits(s, 8) if v and s > 1e-300 else 1.0 for s, v in zip(spread, varies, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPart:
+    """The columns themselves: (x - center) / spread up to REACH spreads, each times a weight.
+
+    A larger weight is a smaller penalty. In integers a number is a code of STEP spreads; where features have 8 bits,
+    its two digits are two columns, so that their sums are as exact as those of the features.
+    """
+
+    center: np.ndarray
+    spread: np.ndarray
+    weight: np.ndarray
+
+    def __post_init__(self) -> None:
+        arrays = (self.center, self.spread, self.weight)
+        shapes = {array.shape for array in arrays}
+        sound = len(shapes) == 1 and all(a.ndim == 1 and np.isfinite(a).all() for a in arrays)
+        if not (sound and (self.spread > 0).all() and (self.weight >= 0).all()):
+            raise ValueError("this is no linear part")
+
+    @classmethod
+    def of(cls, rows: np.ndarray, weight: float) -> LinearPart:
+        """Columns of deviation 1, times the weight; a column that does not vary gets none."""
+        robust = ColumnScaler.robust(rows)
+        values = cls(robust.center, robust.spread, np.ones(rows.shape[1])).values(rows.astype(np.float64))
+        deviation = values.std(axis=0)
+        there = deviation > 1e-12
+        weights = [round_digits(weight / d, 8) if t else 0.0 for d, t in zip(deviation, there, strict=True)]
+        return cls(robust.center, robust.spread, np.array(weights))
+
+    def times(self, factor: float) -> LinearPart:
+        return replace(self, weight=self.weight * factor)
+
+    def values(self, X: np.ndarray) -> np.ndarray:
+        """As floats, in the type of X."""
+        with np.errstate(over="ignore"):
+            z = (X - self.center.astype(X.dtype)) / self.spread.astype(X.dtype)
+        return np.clip(z, -REACH, REACH) * self.weight.astype(X.dtype)
+
+    def codes(self, X: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """As integers: high digits, then low ones, for int8; whole for int16."""
+        with np.errstate(over="ignore"):
+            z = (X.astype(np.float64) - self.center) / self.spread
+        code = np.rint(np.clip(z, -REACH, REACH) / STEP).astype(np.int16)
+        if dtype != np.int8:
+            return code
+        high = (code + DIGIT // 2) // DIGIT
+        return np.hstack([high, code - DIGIT * high]).astype(np.int8)
+
+    def code_scale(self, dtype: np.dtype) -> np.ndarray:
+        """What the columns of codes are to be multiplied by."""
+        low = self.weight * STEP
+        return np.concatenate([DIGIT * low, low]) if dtype == np.int8 else low
+
+    def slopes(self, X: np.ndarray) -> np.ndarray:
+        inside = np.abs((X.astype(np.float64) - self.center) / self.spread) < REACH
+        return inside * (self.weight / self.spread)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A fitted basis with what stands before it and beside it; columns of the linear part come first."""
+
+    basis: Basis
+    scaler: ColumnScaler | None = None
+    linear: LinearPart | None = None
+
+    def features(self, X: Any) -> Any:
+        """All columns of some rows (n, n_components), dense or CSR."""
+        features = self.basis.features(self._scaled(X))
+        if self.linear is None:
+            return features
+        columns = self._linear_columns(X, features.dtype)
+        if scipy.sparse.issparse(features):
+            return scipy.sparse.hstack([scipy.sparse.csr_matrix(columns), features], format="csr")
+        return np.hstack([columns, features])
+
+    def column_tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+        """As those of the basis, after a tile of the linear part."""
+        start = self.linear_columns
+        if self.linear is not None:
+            yield slice(0, start), self._linear_columns(X, self._dtype(X))
+        for part, tile in self.basis.column_tiles(self._scaled(X), columns, first):
+            yield slice(start + part.start, start + part.stop), tile
+
+    def _scaled(self, X: Any) -> Any:
+        return X if self.scaler is None else self.scaler(X)
+
+    def _linear_columns(self, X: Any, dtype: np.dtype) -> np.ndarray:
+        assert self.linear is not None
+        dense = X.toarray() if scipy.sparse.issparse(X) else X
+        return self.linear.codes(dense, dtype) if dtype.kind == "i" else self.linear.values(dense.astype(dtype))
+
+    def _dtype(self, X: Any) -> np.dtype:
+        return self.basis.output_dtype(self._scaled(X[:1]))
+
+    @property
+    def linear_columns(self) -> int:
+        """How many columns the linear part has."""
+        if self.linear is None:
+            return 0
+        return (2 if self._has_bytes else 1) * len(self.linear.center)
+
+    @property
+    def _has_bytes(self) -> bool:
+        return self.basis.is_integer and self.basis.output_dtype(None) == np.int8
+
+    @property
+    def n_components(self) -> int:
+        return self.linear_columns + int(self.basis.n_components)
+
+    @property
+    def entries(self) -> int:
+        return self.linear_columns + int(self.basis.entries)
+
+    @property
+    def scale_(self) -> Any:
+        """What columns are multiplied by: a number, or one for each column where the linear part has its own."""
+        scale = float(self.basis.scale_)
+        if self.linear is None:
+            return scale
+        first = self.linear.code_scale(self.basis.output_dtype(None)) if self.basis.is_integer else 1.0
+        return np.concatenate(
+            [np.broadcast_to(first, self.linear_columns), np.full(int(self.basis.n_components), scale)]
+        )
+
+    @property
+    def precision(self) -> str | None:
+        return self.basis.precision
+
+    @property
+    def quantizes_input(self) -> bool:
+        return self.basis.quantizes_input
+
+    @property
+    def seed_(self) -> int:
+        return self.basis.seed_
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self.basis.n_features_in_)
+
+    def truncated(self, n_components: int) -> Design:
+        """The design of so many random features, of which there are as many or more."""
+        return replace(self, basis=self.basis.truncated(n_components))
+
+    def enlarged(self, n_components: int) -> Design:
+        return replace(self, basis=self.basis.enlarged(n_components))
+
+    def prefix_scale(self, widest: Design) -> Any:
+        """What the first columns of the sums of a wider design are multiplied by."""
+        if self.basis.is_integer or widest.basis is self.basis:
+            return self.scale_
+        # Float features carry 1/sqrt(number of columns) in themselves.
+        factor = float(np.sqrt(int(widest.basis.n_components) / int(self.basis.n_components)))
+        scale = self.scale_ * np.ones(self.n_components)
+        scale[self.linear_columns :] *= factor
+        return scale if self.linear is not None else factor * self.scale_
+
+    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+        """The slopes (n, d, k) of columns times coefficients around each row."""
+        local = self.basis.local_linear(self._scaled(X), coefficients[self.linear_columns :])
+        if self.scaler is not None:
+            local = local * self.scaler.slopes(X)[:, :, None]
+        if self.linear is not None:
+            local = local + self.linear.slopes(X)[:, :, None] * self.linear_coefficients(coefficients)
+        return local
+
+    def linear_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
+        """Those (d, k) of the linear part's weighted columns."""
+        first = coefficients[: self.linear_columns]
+        return first.reshape(2, -1, first.shape[1]).mean(axis=0) if self._has_bytes and len(first) else first
+
+    def identity(self) -> tuple[Any, ...]:
+        parts = (self.scaler, self.linear)
+        return self.basis.identity(), *(None if part is None else frozen(vars(part)) for part in parts)
+
+
+def times_columns(scale: Any, coefficients: np.ndarray) -> np.ndarray:
+    """Coefficients (m, k) times a number, or each row times its own."""
+    return (scale * coefficients.T).T

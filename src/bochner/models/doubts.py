@@ -1,0 +1,77 @@
+"""What a fit knows about how good it is: its cross-validated score, and in words what speaks against it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..validation import FitWarning
+from .ways.calibration import OUT, Judged
+from .ways.penalty import PERFECT, CrossValidated
+from .ways.problem import Fit, wrong
+
+NOTHING = 0.01  # R^2 below which a model explains nothing
+MANY = 100  # rows from which their leverages are told
+CLIPPED = 0.01  # share of numbers beyond the range
+
+__all__ = ["FitWarning", "doubts", "leverage_share", "validated_by"]
+
+
+def validated_by(fit: Fit, judged: Judged | None, classifies: bool) -> Fit:
+    """The fit with what rows left out say of it, where folds did not say it already."""
+    if judged is None or judged.how != OUT or len(judged.scores) < 2:
+        return fit
+    weight = np.ones(len(judged.scores)) if judged.weight is None else judged.weight
+    y = judged.codes.astype(np.float64)
+    if classifies:
+        losses = wrong(judged.scores, y).astype(np.float64)[:, None]
+    else:
+        size = weight @ (y - weight @ y / weight.sum()) ** 2 / weight.sum()
+        losses = (judged.scores - y)[:, size > 0] ** 2 / size[size > 0]
+    if not losses.shape[1]:
+        return fit
+    rows = losses.mean(axis=1)
+    mean = float(weight @ rows / weight.sum())
+    error = float(np.sqrt(weight @ (rows - mean) ** 2 / weight.sum() / len(rows)))
+    if fit.validated is None:
+        return replace(fit, validated=CrossValidated(1.0 - mean, error, len(rows), "rows left out one by one"))
+    if fit.validated.standard_error is None:
+        among = len(rows) / max(fit.validated.rows, 1)  # fewer rows than were judged by: their mean varies less
+        return replace(fit, validated=replace(fit.validated, standard_error=error * float(np.sqrt(min(among, 1.0)))))
+    return fit
+
+
+def leverage_share(judged: Judged | None) -> float:
+    """The share of all leverage that the hundredth of rows with the largest has."""
+    if judged is None or judged.leverage is None or len(judged.leverage) < MANY:
+        return 0.0
+    leverage = np.sort(np.maximum(judged.leverage, 0.0))
+    return float(leverage[-max(1, len(leverage) // 100) :].sum() / max(leverage.sum(), np.finfo(float).tiny))
+
+
+def doubts(model: Any) -> list[str]:
+    """Sentences, each of which says what is the matter and what can be done."""
+    fit, design = model._refresh(), model.design_
+    found, validated = [], fit.validated
+    if not model._classifies and validated is not None and validated.score < NOTHING:
+        found.append(
+            f"The model explains nothing: its cross-validated R^2 is {validated.score:.2f}, no better than the mean. "
+            "Other columns, another basis or bandwidth may."
+        )
+    elif fit.end == "upper":
+        found.append("The largest of the penalties tried was best: the features hardly help; try another basis.")
+    elif fit.end == "lower" and (validated is None or 1.0 - validated.score > PERFECT):
+        found.append(
+            "The smallest of the penalties tried was best: more features, or another bandwidth, would probably serve."
+        )
+    if model._leverage > 0.5:
+        found.append(
+            f"A hundredth of the rows has {model._leverage:.0%} of all leverage: far-out rows decide the fit; "
+            "scale='robust' tames them."
+        )
+    clipped = float(getattr(design.basis, "clipped_fraction_", 0.0))
+    if clipped > CLIPPED:
+        found.append(f"{clipped:.1%} of the sampled numbers lie beyond the range of {design.precision}: clipped.")
+    return found

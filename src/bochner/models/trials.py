@@ -1,0 +1,145 @@
+"""How rows are scaled, and whether a linear part serves: tried on a sample of the rows, with few features, by folds.
+
+Per-column scaling is right for tables, whose columns have units of their own, and wrong for pixels and spectra, whose
+columns share one; a line serves where the features are bounded and the target is not. The data decide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from ..bases import Basis
+from ..bases.design import ColumnScaler, Design, LinearPart
+from ..blocks import Block, Blocks
+from ..moments import FoldedMoments, Moments
+from ..streams import sample_rows
+from .ways.folds import LeftOut
+from .ways.penalty import FOLDS, candidates, smallest, valley
+from .ways.problem import fold_of, mean_square
+
+TRIED, FEATURES = 2000, 256  # rows and features of a trial
+FEWEST = 10  # rows with which a trial means something
+MOST_COLUMNS = 512  # of a linear part
+WEIGHTS = (0.0, 1.0, 5.0, 25.0, 125.0)  # of the linear part, in proportion to the features
+FIRST = (0.0, 5.0)  # those with which scalings are compared
+SCALERS = {"robust": ColumnScaler.robust, "standard": ColumnScaler.standard}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was asked for: scale is None, "robust", "standard" or "auto"; linear True, False or "auto"."""
+
+    scale: str | None
+    linear: bool | str
+    intercept: bool
+    classifies: bool
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How rows are scaled, the weight of the linear part in proportion to the features, and why."""
+
+    scale: str | None
+    weight: float
+    reason: str
+
+
+def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Block) -> Choice:
+    """The scaling and the weight of smallest squared error of rows left out; probe holds rows with coded targets."""
+    scales = ["robust", "standard", None] if wanted.scale == "auto" else [wanted.scale]
+    may = not scipy.sparse.issparse(sample) and sample.shape[1] <= MOST_COLUMNS
+    weights = WEIGHTS if wanted.linear == "auto" and may else (FIRST[-1],) if wanted.linear is True else (0.0,)
+    if len(scales) == 1 and len(weights) == 1:
+        return Choice(scales[0], weights[0], "as asked")
+    if probe.X.shape[0] < FEWEST:
+        return Choice(scales[0], 0.0, f"too few rows to try anything on, {probe.X.shape[0]}")
+    trials = {scale: Trial.of_few(wanted, basis, scale, sample, largest, probe, len(weights) > 1) for scale in scales}
+    first = [weight for weight in weights if weight in FIRST] or list(weights)
+    errors = {(scale, weight): trial.error(weight) for scale, trial in trials.items() for weight in first}
+    best = min(errors, key=lambda pair: errors[pair])[0]
+    errors |= {(best, weight): trials[best].error(weight) for weight in weights if weight not in first}
+    chosen = min((pair for pair in errors if pair[0] == best), key=lambda pair: errors[pair])
+    told = [f"{described(*pair)} {errors[pair]:.3g}" for pair in sorted(errors, key=lambda pair: errors[pair])[:3]]
+    reason = (
+        f"squared error of {FOLDS} folds of {probe.X.shape[0]:,} rows, relative to that of the mean: {', '.join(told)}"
+    )
+    return Choice(*chosen, reason)
+
+
+def probe_of(blocks: Blocks) -> Block:
+    """Rows with coded targets and weights to try things on."""
+    return blocks.take(sample_rows(blocks.n_rows, TRIED, seed=3))
+
+
+def described(scale: str | None, weight: float) -> str:
+    return f"{scale or 'as they are'}{' and linear' if weight else ''}"
+
+
+def design_of(choice: Choice, basis: Basis, sample: Any, largest: float) -> Design:
+    """The basis fitted to sampled rows as the choice says."""
+    scaler = None if choice.scale is None else SCALERS[choice.scale](sample)
+    rows = sample if scaler is None else scaler(sample)
+    if scaler is not None:
+        values = rows.data if scipy.sparse.issparse(rows) else rows
+        largest = float(np.abs(values).max(initial=0.0))
+    fitted = basis.fit_sample(rows, largest)
+    if not choice.weight:
+        return Design(fitted, scaler)
+    floats = fitted if not fitted.is_integer else clone(basis).set_params(precision=None).fit_sample(rows, largest)
+    return Design(
+        fitted, scaler, LinearPart.of(np.asarray(sample), choice.weight * balance(floats.features(rows), sample))
+    )
+
+
+def balance(features: Any, sample: np.ndarray) -> float:
+    """The weight with which columns of deviation 1 are as long together as the features are."""
+    dense = (features.toarray() if scipy.sparse.issparse(features) else features).astype(np.float64)
+    length = mean_square(dense - dense.mean(axis=0))
+    return float(np.sqrt(max(length, 1e-300) / max(sample.shape[1], 1)))
+
+
+class Trial:
+    """Rows left out of the sums of a design: their squared error, with the linear part of any weight."""
+
+    def __init__(self, wanted: Wanted, design: Design, probe: Block) -> None:
+        features = design.features(probe.X)
+        features = features.toarray() if scipy.sparse.issparse(features) else features
+        folds, y = fold_of(probe, FOLDS), probe.y.astype(np.float64)
+        parts: list[Moments | None] = []
+        for fold in range(FOLDS):
+            rows = folds == fold
+            weight = None if probe.weight is None else probe.weight[rows]
+            parts.append(Moments.of(features[rows].astype(np.float64), y[rows], weight) if rows.any() else None)
+        self.left = LeftOut(
+            FoldedMoments(parts), design.scale_, wanted.intercept, wanted.classifies, design.linear_columns
+        )
+        for fold in self.left.numbers:
+            self.left.pair(fold)
+        self._best = 7  # the candidate that did best so far; a penalty of a thousandth to begin with
+
+    @classmethod
+    def of_few(
+        cls, wanted: Wanted, basis: Basis, scale: str | None, sample: Any, largest: float, probe: Block, linear: bool
+    ) -> Trial:
+        """With few float features, and a linear part of weight 1 if there may be one."""
+        few = clone(basis).set_params(precision=None, n_components=min(int(basis.n_components), FEATURES))
+        return cls(wanted, design_of(Choice(scale, float(linear), ""), few, sample, largest), probe)
+
+    def error(self, weight: float = 1.0) -> float:
+        """The smallest squared error over penalties, relative to that of the mean; 1 where folds tell nothing."""
+        if not self.left.numbers:
+            return 1.0
+        left = self.left.weighted(weight)
+        length = np.mean([np.trace(rest.gram) / rest.rows for rest, _ in left._pairs.values()])
+        alphas = candidates("auto", float(length))
+        with threadpool_limits(1, "blas"):  # small matrices: several threads would only wait for one another
+            errors = valley(lambda k: left.criterion(left.errors(alphas[k])), self._best, len(alphas))
+        self._best = smallest(np.where(np.isnan(errors), np.inf, errors))
+        size = float(np.sum(left.deviations)) if left.classifies else float(np.count_nonzero(left.deviations))
+        return float(errors[self._best]) / size if size > 0 else 1.0

@@ -1,0 +1,34 @@
+"""What stands before and beside a basis, as nodes: scaled columns, and the columns themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..bases.design import DIGIT, FAR, REACH, STEP
+from .graph import Graph
+
+
+def scaled(graph: Graph, rows: str, scaler: Any, working: np.dtype) -> tuple[str, np.dtype]:
+    """Rows in double as the scaler makes them, and the type that they have then."""
+    working = np.dtype(np.float32 if working == np.float32 else np.float64)
+    z = graph("Div", graph("Sub", rows, scaler.center), scaler.spread)
+    z = graph("Clip", z, np.float64(-FAR), np.float64(FAR))
+    if scaler.clip:
+        share = graph("Div", z, np.float64(scaler.clip))
+        z = graph("Div", z, graph("Sqrt", graph("Add", np.float64(1.0), graph("Mul", share, share))))
+    return graph.cast(z, working), working
+
+
+def linear(graph: Graph, rows: str, design: Any) -> str:
+    """The columns of the linear part, in double: weighted numbers, or codes where features are integers."""
+    part = design.linear
+    z = graph("Clip", graph("Div", graph("Sub", rows, part.center), part.spread), np.float64(-REACH), np.float64(REACH))
+    if not design.basis.is_integer:
+        return graph("Mul", z, part.weight)
+    code = graph("Round", graph("Div", z, np.float64(STEP)))
+    if design.linear_columns == len(part.center):
+        return code
+    high = graph("Floor", graph("Div", graph("Add", code, np.float64(DIGIT // 2)), np.float64(DIGIT)))
+    return graph("Concat", high, graph("Sub", code, graph("Mul", high, np.float64(DIGIT))), axis=1)
