@@ -250,13 +250,13 @@ class FoldedMoments:
         """The moments of all rows: the part itself if there is but one."""
         return reduce(add, self._parts)
 
-    def mean_square(self, scale: Any, intercept: bool) -> float:
-        """The mean squared length of a (centred) feature vector of all folds, times its weight."""
+    def square_sum(self, scale: Any, intercept: bool) -> float:
+        """The sum of squared (centred) features of all folds, weighted, each feature times its scale."""
         weight = float(sum(part.weight for part in self._parts))
         squares = np.sum([np.diagonal(part.gram).astype(np.float64) for part in self._parts], axis=0)
         if intercept:
             squares = squares - np.sum([part.sum_z for part in self._parts], axis=0) ** 2.0 / weight
-        return float(np.sum(np.maximum(squares, 0.0) * np.square(scale))) / self.rows
+        return float(np.sum(np.maximum(squares, 0.0) * np.square(scale)))
 
     @property
     def _parts(self) -> list[Moments]:

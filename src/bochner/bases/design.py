@@ -95,10 +95,10 @@ class ColumnScaler:
         z = np.clip((dense.astype(np.float64) - self.center) / self.spread, -FAR, FAR)
         return (1.0 + (z / self.clip) ** 2) ** -1.5 / self.spread if self.clip else np.ones_like(z) / self.spread
 
-    def far_out(self, X: Any) -> float:
-        """The share of numbers that lie more than ten spreads from the centre."""
-        values = X.data / self.spread[X.indices] if scipy.sparse.issparse(X) else (X - self.center) / self.spread
-        return float(np.count_nonzero(np.abs(values) > 10.0) / max(X.shape[0] * X.shape[1], 1))
+    def farthest(self, X: np.ndarray) -> float:
+        """The largest distance of a number from the centre of its column, in spreads."""
+        with np.errstate(over="ignore"):
+            return float(np.abs((X - self.center) / self.spread).max(initial=0.0))
 
 
 def _sound(spread: np.ndarray, center: Any) -> np.ndarray:

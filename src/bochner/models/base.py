@@ -232,7 +232,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, with those of the basis as basis__name; of the default one too."""
         parameters = super().get_params(deep)
-        if deep and not isinstance(self.basis, Basis) and (self.basis is None or self.basis in REGISTRY):
+        if deep and (self.basis is None or (isinstance(self.basis, str) and self.basis in REGISTRY)):
             inner = self._chosen_basis().get_params()
             parameters |= {f"basis__{name}": value for name, value in inner.items()}
         return parameters

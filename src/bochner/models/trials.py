@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from ..bases import Basis
 from ..bases.design import ColumnScaler, Design, LinearPart
+from ..bases.settle import different_rows
 from ..blocks import Block, Blocks
 from ..moments import FoldedMoments, Moments
 from ..streams import sample_rows
@@ -27,6 +28,8 @@ TRIED, FEATURES = 2000, 256  # rows and features of a trial
 FEWEST = 10  # rows with which a trial means something
 MOST_COLUMNS = 512  # of a linear part
 WEIGHTS = (0.0, 1.0, 5.0, 25.0, 125.0)  # of the linear part, in proportion to the features
+FAR_OUT = 10.0  # spreads from the median
+DOUBT = 0.01  # by which share of its error what is not clipped must be better
 FIRST = (0.0, 5.0)  # those with which scalings are compared
 SCALERS = {"robust": ColumnScaler.robust, "standard": ColumnScaler.standard}
 
@@ -52,6 +55,7 @@ class Choice:
 
 def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Block) -> Choice:
     """The scaling and the weight of smallest squared error of rows left out; probe holds rows with coded targets."""
+    sample = different_rows(sample)  # a repeated row counts as one with a weight does
     scales = ["robust", "standard", None] if wanted.scale == "auto" else [wanted.scale]
     may = not scipy.sparse.issparse(sample) and sample.shape[1] <= MOST_COLUMNS
     weights = WEIGHTS if wanted.linear == "auto" and may else (FIRST[-1],) if wanted.linear is True else (0.0,)
@@ -62,10 +66,17 @@ def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Blo
     trials = {scale: Trial.of_few(wanted, basis, scale, sample, largest, probe, len(weights) > 1) for scale in scales}
     first = [weight for weight in weights if weight in FIRST] or list(weights)
     errors = {(scale, weight): trial.error(weight) for scale, trial in trials.items() for weight in first}
-    best = min(errors, key=lambda pair: errors[pair])[0]
+    # A line through rows far out may be a line to nowhere: there it must serve well.
+    far = DOUBT if len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < FAR_OUT else 10.0 * DOUBT
+
+    def doubtful(pair: tuple[str | None, float]) -> float:
+        """Errors, more for what reaches far where there are no rows: it must be better by more than noise."""
+        return errors[pair] * (1.0 + DOUBT * (pair[0] != "robust") + far * (pair[1] > 0))
+
+    best = min(errors, key=doubtful)[0]
     errors |= {(best, weight): trials[best].error(weight) for weight in weights if weight not in first}
-    chosen = min((pair for pair in errors if pair[0] == best), key=lambda pair: errors[pair])
-    told = [f"{described(*pair)} {errors[pair]:.3g}" for pair in sorted(errors, key=lambda pair: errors[pair])[:3]]
+    chosen = min((pair for pair in errors if pair[0] == best), key=doubtful)
+    told = [f"{described(*pair)} {errors[pair]:.3g}" for pair in sorted(errors, key=doubtful)[:3]]
     reason = (
         f"squared error of {FOLDS} folds of {probe.X.shape[0]:,} rows, relative to that of the mean: {', '.join(told)}"
     )
@@ -83,6 +94,7 @@ def described(scale: str | None, weight: float) -> str:
 
 def design_of(choice: Choice, basis: Basis, sample: Any, largest: float) -> Design:
     """The basis fitted to sampled rows as the choice says."""
+    sample = different_rows(sample)
     scaler = None if choice.scale is None else SCALERS[choice.scale](sample)
     rows = sample if scaler is None else scaler(sample)
     if scaler is not None:
@@ -121,7 +133,7 @@ class Trial:
         )
         for fold in self.left.numbers:
             self.left.pair(fold)
-        self._best = 7  # the candidate that did best so far; a penalty of a thousandth to begin with
+        self._best = 10  # the candidate that did best so far; a penalty of a millionth of all squares to begin with
 
     @classmethod
     def of_few(
@@ -136,8 +148,7 @@ class Trial:
         if not self.left.numbers:
             return 1.0
         left = self.left.weighted(weight)
-        length = np.mean([np.trace(rest.gram) / rest.rows for rest, _ in left._pairs.values()])
-        alphas = candidates("auto", float(length))
+        alphas = candidates("auto", float(np.mean([np.trace(rest.gram) for rest, _ in left._pairs.values()])))
         with threadpool_limits(1, "blas"):  # small matrices: several threads would only wait for one another
             errors = valley(lambda k: left.criterion(left.errors(alphas[k])), self._best, len(alphas))
         self._best = smallest(np.where(np.isnan(errors), np.inf, errors))

@@ -143,7 +143,7 @@ class Contender:
 def held_out_error(train: Centered, held: Centered) -> tuple[float, float]:
     """The smallest held-out squared error over all penalties, relative to that of the mean; and its penalty."""
     path = RidgePath(train.gram, train.cross, train.square)
-    alphas = candidates("auto", float(np.trace(train.gram)) / train.observations, per_decade=2)
+    alphas = candidates("auto", float(np.trace(train.gram)), per_decade=2)
     errors = np.full(len(alphas), np.inf)
     for k, alpha in enumerate(alphas):
         try:

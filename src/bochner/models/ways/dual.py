@@ -111,7 +111,7 @@ def choose_alpha(
     if isinstance(alpha, float):
         return Chosen(alpha, "given")
     rows = len(kernel)
-    unit = float(np.trace(dual.kernel)) / rows
+    unit = float(np.trace(dual.kernel))
     if too_few(rows):
         return Chosen(float(candidates(alpha, unit)[-1]), FEW)
     if isinstance(alpha, str) and alpha == "loo":

@@ -199,7 +199,7 @@ def from_sums(
 ) -> Chosen:
     """The penalty of smallest squared error on rows left out, from sums alone."""
     left = LeftOut(folded, scale, intercept, classifies, always)
-    alphas = above_floor(candidates(alpha, folded.mean_square(scale, intercept)), alpha, floor)
+    alphas = above_floor(candidates(alpha, folded.square_sum(scale, intercept)), alpha, floor)
     if not left.numbers:
         return Chosen(float(alphas[-1]), FEW)
     criteria, made = left.search(alphas)
@@ -220,7 +220,7 @@ def above_floor(alphas: np.ndarray, asked: Any, floor: float) -> np.ndarray:
 def by_labels(problem: Problem, folded: FoldedMoments) -> Chosen:
     """The penalty with which most labels of rows left out are right, near the one that is best for squares."""
     left = LeftOut(folded, problem.scale, problem.intercept, True, problem.basis.linear_columns)
-    unit = folded.mean_square(problem.scale, problem.intercept)
+    unit = folded.square_sum(problem.scale, problem.intercept)
     alphas = above_floor(candidates(problem.alpha, unit), problem.alpha, problem.rounding_floor)
     if not left.numbers:
         return Chosen(float(alphas[-1]), FEW)

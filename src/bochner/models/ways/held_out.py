@@ -42,7 +42,7 @@ def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
         return float(candidates(problem.alpha, 1.0)[-1]), FEW
     # Weights below 1 are taken relative to their mean, as they are for least squares.
     weight = 1.0 if block.weight is None else min(1.0, float(block.weight.mean()))
-    unit = weight * mean_square(problem.features(block.X[:MEASURED]), problem.scale)
+    unit = weight * len(numbers) * mean_square(problem.features(block.X[:MEASURED]), problem.scale)
     alphas = candidates(problem.alpha, unit)
     if too_few(train.X.shape[0]) or not held.any():
         return float(alphas[-1]), FEW

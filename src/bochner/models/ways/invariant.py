@@ -22,7 +22,7 @@ def fit_invariant(
     root, y = weighted_root(block), block.y.astype(np.float64)
     alphas, note = np.atleast_1d(np.asarray(alpha, dtype=float)) if not isinstance(alpha, str) else None, "given"
     if alphas is None:
-        alphas = candidates(alpha, float(np.sum((root.T @ kernel) * root.T)) / len(y))
+        alphas = candidates(alpha, float(np.sum((root.T @ kernel) * root.T)))
     scores = left_out_scores(kernel, block, alphas, intercept)
     best = len(alphas) - 1
     if len(alphas) > 1 and too_few(len(y)):

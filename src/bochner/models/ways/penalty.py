@@ -1,8 +1,8 @@
 """Choosing the ridge penalty: candidates in proportion to the features, and the smallest criterion wins.
 
-Candidates are powers of ten times the mean squared length of a (centred) feature vector, so they depend neither on the
-number of rows nor on units; with weights they are in proportion to them, so a constant factor of all weights changes
-nothing. The largest make the model its mean, the smallest interpolate.
+Candidates are powers of ten times the weighted sum of squared (centred) features of all rows: so units do not matter,
+a row of weight two is two rows, and a constant factor of all weights changes nothing. The largest make the model its
+mean, the smallest interpolate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-DECADES = (-10, 6)
+DECADES = (-16, 6)
 FOLDS = 5
 FEW = "too few rows to judge by: the largest candidate"
 BELOW, ABOVE = 2, 1  # how far from the best penalty for squares that for labels is looked for: it is mostly smaller
@@ -43,7 +43,7 @@ class Chosen:
 
 
 def candidates(alpha: float | Sequence[float] | str, unit: float, per_decade: int = 1) -> np.ndarray:
-    """The penalties to try, ascending; `unit` is the mean squared length of a feature vector."""
+    """The penalties to try, ascending; `unit` is the sum of squared features."""
     if not isinstance(alpha, str):
         return np.sort(np.asarray(alpha, dtype=np.float64).ravel())
     unit = unit if unit > 0 else 1.0

@@ -58,7 +58,7 @@ def fit_sums(
 
 def by_generalised_cross_validation(centered: Centered, alpha: Any, intercept: bool) -> Chosen:
     """By the sums of all rows, which it takes for rows of equal leverage."""
-    alphas = candidates(alpha, np.trace(centered.gram) / centered.rows)
+    alphas = candidates(alpha, np.trace(centered.gram))
     if too_few(centered.rows):
         return Chosen(float(alphas[-1]), FEW)
     path = RidgePath(centered.gram, centered.cross, centered.square)
@@ -101,7 +101,7 @@ def finish(sums: FoldedMoments, scale: Any, chosen: Chosen, intercept: bool, rea
 
 def by_leave_one_out(problem: Problem, centered: Centered) -> Chosen:
     """Exact leave-one-out squared error: an eigen-decomposition and a second pass for the leverages."""
-    alphas = candidates(problem.alpha, np.trace(centered.gram) / centered.rows, per_decade=2)
+    alphas = candidates(problem.alpha, np.trace(centered.gram), per_decade=2)
     if too_few(centered.rows):
         return Chosen(float(alphas[-1]), FEW)
     values, vectors = eigh(centered.gram)
