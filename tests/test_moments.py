@@ -159,7 +159,7 @@ def test_error_of_a_model_from_sums_alone():
     for intercept in (True, False):
         out, rest = (Moments.of(Z[part], Y[part]).centered(1.0, intercept) for part in (slice(0, 20), slice(20, 80)))
         offset = rest.mean_y - rest.mean_z @ b
-        assert np.isclose(out.error_of(b, rest), np.sum((Y[:20] - Z[:20] @ b - offset) ** 2))
+        np.testing.assert_allclose(out.errors_of(b, rest), np.sum((Y[:20] - Z[:20] @ b - offset) ** 2, axis=0))
 
 
 def test_folds_add_up():
@@ -169,15 +169,24 @@ def test_folds_add_up():
     assert same(folded.total(), Moments.of(Z, Y))
     for intercept in (True, False):
         whole = Moments.of(Z, Y).centered(0.5, intercept)
-        assert np.isclose(folded.mean_square(0.5, intercept), np.trace(whole.gram) / 90)
-    assert same(folded.merged(), Moments.of(Z, Y))
+        assert np.isclose(folded.square_sum(0.5, intercept), np.trace(whole.gram))
+    assert same(
+        (folded - FoldedMoments([Moments.of(Z[30:60], Y[30:60]), None])).total(), Moments.of(*without(Z, Y, 30, 60))
+    )
+    with pytest.raises(ValueError, match="were not all added before"):
+        folded - FoldedMoments([Moments.of(Z, Y), None])
 
 
-def test_the_mean_square_of_large_sums_does_not_overflow():
+def without(Z, Y, start, stop):
+    rows = np.r_[0:start, stop : len(Z)]
+    return Z[rows], Y[rows]
+
+
+def test_the_square_sum_of_large_sums_does_not_overflow():
     Z, Y = integer_rows(90)
     part = Moments.of(Z, Y)
     part.gram += np.diag(np.full(7, 2**61 - 2**40))
-    assert np.isclose(FoldedMoments([part]).mean_square(1.0, False), 7 * (2**61 - 2**40) / 90, rtol=1e-6)
+    assert np.isclose(FoldedMoments([part]).square_sum(1.0, False), 7 * (2**61 - 2**40), rtol=1e-6)
 
 
 def test_prefix_is_the_moments_of_the_first_columns():

@@ -81,7 +81,7 @@ def check_same(model, X, tolerance=TOLERANCE):
     data = to_bytes(model, dtype=X.dtype.name)
     onnx.checker.check_model(data, full_check=True)
     outputs, features = run(data, X)
-    expected = dense(model.basis_.features(X))
+    expected = dense(model.design_.features(X))
     if model.basis_.precision in ("int8", "int14"):
         assert np.array_equal(features, expected)
     assert distance(features, expected) <= 10 * tolerance

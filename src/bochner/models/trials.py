@@ -22,7 +22,7 @@ from ..moments import FoldedMoments, Moments
 from ..streams import sample_rows
 from .ways.folds import LeftOut
 from .ways.penalty import FOLDS, candidates, smallest, valley
-from .ways.problem import fold_of, mean_square
+from .ways.problem import fold_of
 
 TRIED, FEATURES = 2000, 256  # rows and features of a trial
 FEWEST = 10  # rows with which a trial means something
@@ -30,6 +30,7 @@ MOST_COLUMNS = 512  # of a linear part
 WEIGHTS = (0.0, 1.0, 5.0, 25.0, 125.0)  # of the linear part, in proportion to the features
 FAR_OUT = 10.0  # spreads from the median
 DOUBT = 0.01  # by which share of its error what is not clipped must be better
+BALANCED = 100  # rows whose kernel tells how long features are
 FIRST = (0.0, 5.0)  # those with which scalings are compared
 SCALERS = {"robust": ColumnScaler.robust, "standard": ColumnScaler.standard}
 
@@ -67,7 +68,7 @@ def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Blo
     first = [weight for weight in weights if weight in FIRST] or list(weights)
     errors = {(scale, weight): trial.error(weight) for scale, trial in trials.items() for weight in first}
     # A line through rows far out may be a line to nowhere: there it must serve well.
-    far = DOUBT if len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < FAR_OUT else 10.0 * DOUBT
+    far = DOUBT if len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < FAR_OUT else 5.0 * DOUBT
 
     def doubtful(pair: tuple[str | None, float]) -> float:
         """Errors, more for what reaches far where there are no rows: it must be better by more than noise."""
@@ -103,17 +104,11 @@ def design_of(choice: Choice, basis: Basis, sample: Any, largest: float) -> Desi
     fitted = basis.fit_sample(rows, largest)
     if not choice.weight:
         return Design(fitted, scaler)
-    floats = fitted if not fitted.is_integer else clone(basis).set_params(precision=None).fit_sample(rows, largest)
-    return Design(
-        fitted, scaler, LinearPart.of(np.asarray(sample), choice.weight * balance(floats.features(rows), sample))
-    )
-
-
-def balance(features: Any, sample: np.ndarray) -> float:
-    """The weight with which columns of deviation 1 are as long together as the features are."""
-    dense = (features.toarray() if scipy.sparse.issparse(features) else features).astype(np.float64)
-    length = mean_square(dense - dense.mean(axis=0))
-    return float(np.sqrt(max(length, 1e-300) / max(sample.shape[1], 1)))
+    kernel = fitted.kernel(rows[:BALANCED])
+    # The mean squared length of centred features, however many: the linear part is weighed against it.
+    length = float(np.trace(kernel) / len(kernel) - np.mean(kernel))
+    weight = choice.weight * float(np.sqrt(max(length, 1e-300) / sample.shape[1]))
+    return Design(fitted, scaler, LinearPart.of(np.asarray(sample), weight))
 
 
 class Trial:

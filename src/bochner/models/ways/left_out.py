@@ -1,8 +1,8 @@
 """Scores of rows by the model of the others, to calibrate probabilities by.
 
 For least squares they follow from the model of all rows: f_i without row i is (f_i - h_i y_i) / (1 - h_i), with the
-leverage h_i = z_i'(G + alpha I)^-1 z_i + 1/W. A weight is a number of equal rows, of which one is left out. Other
-losses are fitted once without some rows, then to all of them.
+leverage h_i = w_i (z_i'(G + alpha I)^-1 z_i + 1/W); a row is left out with all its weight. Other losses are fitted once
+without some rows, then to all of them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def from_moments(problem: Problem, fit: Fit) -> Judged:
         return Judged(scores, block.y, block.weight, SAME)
     centered = posterior.centered
     leverage = posterior.spread(problem.basis, block.X) * centered.observations / centered.weight
-    return without_itself(scores, leverage, block)
+    return without_itself(scores, leverage if block.weight is None else block.weight * leverage, block)
 
 
 def from_kernel(dual: DualProblem, coefficients: np.ndarray, alpha: float, block: Block, intercept: bool) -> Judged:
@@ -55,7 +55,7 @@ def from_kernel(dual: DualProblem, coefficients: np.ndarray, alpha: float, block
     if factor is None:
         return Judged(y - residual, y, block.weight, SAME)
     explained = 1.0 - alpha * np.diagonal(factor.solve(np.eye(len(y))))
-    return without_itself(y - residual, explained / weight + intercept / weight.sum(), block)
+    return without_itself(y - residual, explained + intercept * weight / weight.sum(), block)
 
 
 def by_refitting(problem: Problem, fit_to: Callable[[Problem, np.ndarray | None], Fit]) -> tuple[Fit, Judged]:
