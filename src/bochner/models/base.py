@@ -17,7 +17,7 @@ from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
 from ..bases.base import PRECISIONS
 from ..bases.settle import draw_seed
-from ..blocks import Blocks, Journal, rows_per_block
+from ..blocks import Block, Blocks, Journal, rows_per_block
 from ..config import get_config
 from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
 from ..moments import FoldedMoments, Moments
@@ -222,7 +222,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             self._require_same_columns(X)
             blocks = X.walk(rows_per_block(width), title="predictions")
             return X.n_rows, ((slice(b.start, b.start + b.X.shape[0]), b.X) for b in blocks)
-        rows = self._validate_rows(X)
+        rows = X.X if isinstance(X, Block) else self._validate_rows(X)  # a block is made as those of the fit were
         return rows.shape[0], ((part, rows[part]) for part in row_slices(rows.shape[0], width))
 
     def _meet_blocks(self, blocks: Blocks, first: bool) -> None:

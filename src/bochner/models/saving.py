@@ -16,7 +16,7 @@ from ..kernels import Kernel
 from ..losses import Loss
 from ..moments import Moments
 from ..solvers import SGD, Adam, DoublyStochastic, Solution
-from ..validation import require_integer
+from ..validation import option, require_integer
 from .ways.primal import PrimalPosterior
 from .ways.problem import Fit, Training
 
@@ -57,7 +57,7 @@ class Saved:
         take more rows, and tell standard deviations.
         """
         if sums:
-            self._require_sums("save(sums=True)")  # type: ignore[attr-defined]
+            self._require_sums(f"save with {option('sums', True)}")  # type: ignore[attr-defined]
         tree = {"model": type(self).__name__, "state": self._to_state(sums)}
         storage.save(path, KIND, VERSION, tree, PARTS)
 
