@@ -585,6 +585,70 @@ def test_rows_by_number_read_no_more_than_they_must(tmp_path, monkeypatch):
         assert sum(read_rows) <= 150
 
 
+# ---- frames given to fit ----
+
+MESSY = FRAME.assign(
+    day=pd.date_range("2021-03-01", periods=N), grade=pd.Categorical(rng.choice(["A", "B"], N)),
+    b=np.where(rng.random(N) < 0.1, np.nan, FRAME.b),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+@pytest.mark.parametrize("named", [True, False])
+def test_frames_are_fitted_as_read_would(tmp_path, kind, named):
+    from pyarrow import Table
+
+    made = {"pandas": lambda f: f, "polars": pl.from_pandas, "arrow": Table.from_pandas}[kind]
+    frame, inputs = made(MESSY), made(MESSY.drop(columns="y"))
+    model = RandomFeatureRegressor(RandomFourier(50), random_state=0, alpha=1e-2)
+    expected = bochner.models.base.clone(model).fit(read(MESSY, target="y", missing="mean"))
+    model = model.fit(frame, target="y") if named else model.fit(inputs, MESSY.y.to_numpy())
+    assert model.recipe_ == expected.recipe_
+    assert model.feature_names_in_.tolist() == list(MESSY.drop(columns="y"))
+    assert np.array_equal(model.predict(frame), expected.predict(MESSY))
+    model.save(tmp_path / "m.bochner")
+    assert np.array_equal(bochner.load(tmp_path / "m.bochner").predict(inputs), expected.predict(MESSY))
+    assert np.array_equal(model.predict(MESSY[::-1])[::-1], expected.predict(MESSY))
+
+
+def test_classes_weights_and_more_rows_of_a_frame():
+    frame = MESSY.drop(columns="y")
+    labels = pd.Series(np.where(FRAME.y > 0.5, "high", "low"), index=np.arange(N)[::-1])  # whose index means nothing
+    weight = rng.integers(0, 3, N)
+    model = RandomFeatureClassifier(RandomFourier(50), random_state=0, alpha=1.0).fit(frame, labels, weight)
+    expected = RandomFeatureClassifier(RandomFourier(50), random_state=0, alpha=1.0).fit(
+        read(frame.assign(label=labels.to_numpy(), w=weight), target="label", weight="w", missing="mean")
+    )
+    assert np.array_equal(model.decision_function(frame), expected.decision_function(frame))
+    model.partial_fit(frame[:100], labels[:100])
+    assert model.moments_.rows == np.count_nonzero(weight) + 100
+    assert not hasattr(model.fit(FRAME[["a", "b"]], labels), "recipe_")
+
+
+def test_frames_of_plain_numbers_stay_as_they_are():
+    for frame in (FRAME[["a", "b"]], FRAME[["a", "b"]].astype("Float64"), pl.from_pandas(FRAME[["a", "b"]])):
+        model = RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0).fit(frame, FRAME.y)
+        plain = RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0).fit(
+            FRAME[["a", "b"]].to_numpy(), FRAME.y
+        )
+        assert not hasattr(model, "recipe_")
+        assert np.array_equal(model.coef_, plain.coef_)
+
+
+def test_frames_that_cannot_be_fitted():
+    model = RandomFeatureRegressor(RandomFourier(5))
+    with pytest.raises(ValueError, match="the target 'y' has 1 missing values: leave those rows out"):
+        model.fit(MESSY.assign(y=[np.nan, *FRAME.y[1:]]), target="y")
+    with pytest.raises(ValueError, match="give y, or target, the column of the frame"):
+        model.fit(MESSY)
+    with pytest.raises(ValueError, match="X has 1000 rows but y has 3"):
+        model.fit(MESSY, [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="'a' has 1,000 infinite values"):
+        model.fit(MESSY.assign(a=np.inf), target="y")
+    with pytest.raises(ValueError, match="X has no column 'z' to take as the target"):
+        model.fit(MESSY, target="z")
+
+
 # ---- refusals ----
 
 

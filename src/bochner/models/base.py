@@ -23,7 +23,7 @@ from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive
-from .checks import row_slices, split_target
+from .checks import row_slices, split_target, with_recipe
 from .explaining import explain
 from .precision import choose_precision, too_coarse
 from .rows import Ready, Survey
@@ -108,13 +108,14 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     ) -> Any:
         """Fit to rows X and targets y.
 
-        X : array, memory map, CSR matrix, frame, torch tensor, or Blocks such as those of bochner.read.
+        X : array, memory map, CSR matrix, frame, torch tensor, or Blocks such as those of bochner.read. A frame with
+            text, dates, truth values or missing numbers is encoded as bochner.read(frame, missing="mean") does it.
         sample_weight : weights of the rows, or None. target : the column of a frame X that holds y.
         checkpoint : a folder in which sums are kept while they are made. If the work is interrupted, the same call goes
             on where it stopped and ends with the same bits. Delete the folder when the model is saved.
         """
         if not isinstance(X, Blocks):
-            X, y = split_target(X, y, target)
+            X, y, sample_weight = with_recipe(*split_target(X, y, target), sample_weight)
         elif target is not None:
             raise ValueError("the blocks have their own targets: give target to bochner.read.")
         self._check_parameters()
