@@ -20,13 +20,17 @@ def split_target(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         raise ValueError("y is given twice: as an array and as target.")
     if target not in list(getattr(X, "column_names", getattr(X, "columns", []))):
         raise ValueError(f"X has no column {target!r} to take as the target.")
-    column = X[target]
-    gaps = int(column.isna().sum()) if hasattr(column, "isna") else as_number(column.null_count)
+    gaps = int(X[target].isna().sum()) if hasattr(X, "iloc") else as_number(X[target].null_count)
     if gaps:
         raise ValueError(f"the target {target!r} has {gaps:,} missing values: leave those rows out.")
+    return split_column(X, target)
+
+
+def split_column(X: Any, name: str) -> tuple[Any, np.ndarray]:
+    """A frame without one of its columns, and that column."""
     if hasattr(X, "column_names"):
-        return X.drop_columns([target]), column.to_numpy()
-    return (X.drop(columns=target) if hasattr(X, "iloc") else X.drop(target)), column.to_numpy()
+        return X.drop_columns([name]), X[name].to_numpy()
+    return (X.drop(columns=name) if hasattr(X, "iloc") else X.drop(name)), X[name].to_numpy()
 
 
 def as_number(count: Any) -> int:
