@@ -662,6 +662,7 @@ def test_frames_that_cannot_be_fitted():
         (b"a,b\n1,2\n", "t.csv", {"target": "c"}, "has no column 'c'; it has 'a', 'b'"),
         (b"a,b\n1,2\n", "t.csv", {"target": "a", "drop": ["b"]}, "no columns left"),
         (b"a;b\n1;2\n", "t.csv", {"target": "b"}, "Is the delimiter another one"),
+        (b"a;b\n1,5;2\n", "t.csv", {"target": "b"}, "Is the delimiter another one, such as delimiter=';'"),
         (b",b\n1,2\n", "t.csv", {"target": "b"}, "column without a name"),
         (b"a,b\n1,x\n", "t.csv", {"weight": "b"}, "weights 'b' hold string, and must be numbers"),
         (b"a,b\n1,2020-01-01\n", "t.csv", {"weight": "b"}, "weights 'b' hold date32"),

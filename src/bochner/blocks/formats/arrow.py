@@ -208,6 +208,8 @@ class clear_errors:  # noqa: N801, used as a verb
             raise ValueError(not_utf8(self.where, self.encoding)) from None
         # The last of several "file cannot be opened because ..." says what it is.
         message = f"{self.where} cannot be read: {said.split('Invalid: ')[-1][:300]}"
+        if "CSV parse error" in said and "Expected 1 columns" in said:
+            message += f" Is the delimiter another one, such as {option('delimiter', ';')}?"
         misread = MISREAD.search(said)
         raise (MisreadError(int(misread[1]), message) if misread else ValueError(message)) from None
 
