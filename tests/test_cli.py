@@ -234,6 +234,115 @@ def test_reproduce_goes_on_without_a_data_set_and_says_so(capsys, monkeypatch, t
     assert "gold (missing)" in succeed(capsys, "reproduce", "--list")
 
 
+def test_columns_are_kept_beside_predictions(capsys):
+    new = FRAME.drop(columns=["y", "label"]).assign(id=[f"{k:05}" for k in range(N)], when="2020-01-31")
+    new.loc[3, "when"] = None
+    new.to_csv("new.csv", index=False)
+    new.to_parquet("new.parquet", row_group_size=300)
+    succeed(capsys, "fit", "train.parquet", "--target", "y", "--components", 50, "--out", "m.bochner")
+    expected = bochner.load("m.bochner").predict(FRAME)
+    for source in ("new.csv", "new.parquet"):
+        for out in ("p.csv", "p.parquet"):
+            with bochner.config_context(block_rows=70):
+                succeed(capsys, "predict", "m.bochner", source, "--keep", "id", "--keep", "a", "--keep", "when",
+                        "--out", out)  # fmt: skip
+            table = pd.read_parquet(out) if out == "p.parquet" else pd.read_csv(out, dtype={"id": str})
+            assert list(table) == ["id", "a", "when", "prediction"]
+            assert list(table.id) == list(new.id)
+            assert np.allclose(table.a.astype(float), FRAME.a)
+            assert np.allclose(table.prediction, expected, atol=1e-12)
+    np.save("x.npy", FRAME[["a", "b", "c"]].to_numpy())
+    bochner.RandomFeatureRegressor(random_state=0).fit(FRAME[["a", "b", "c"]].to_numpy(), FRAME.y).save("n.bochner")
+    succeed(capsys, "predict", "n.bochner", "x.npy", "--keep", "1", "--out", "p.npy")
+    assert np.array_equal(np.load("p.npy")[:, 0], FRAME.b)
+
+
+def test_probabilities(capsys):
+    succeed(capsys, "fit", "labelled.csv", "--target", "label", "--components", 50, "--out", "m.bochner")
+    succeed(capsys, "predict", "m.bochner", "labelled.csv", "--proba", "--out", "p.csv")
+    table = pd.read_csv("p.csv")
+    assert list(table) == ["prediction", "probability high", "probability low"]
+    model = bochner.load("m.bochner")
+    assert np.allclose(table[["probability high", "probability low"]], model.predict_proba(FRAME), atol=1e-12)
+    assert list(table.prediction) == list(model.predict(FRAME))
+
+
+def test_missing_values_at_predict(capsys):
+    succeed(capsys, "fit", "train.parquet", "--target", "y", "--components", 50, "--out", "m.bochner")
+    holes = FRAME.drop(columns=["y", "label"]).astype({"a": object})
+    holes.loc[5, "a"], holes.loc[7, "a"] = "?", None
+    holes.to_csv("holes.csv", index=False)
+    code, _, err = run(capsys, "predict", "m.bochner", "holes.csv", "--out", "p.csv")
+    assert code == 1
+    assert "give --missing mean" in err
+    code, out, err = run(capsys, "predict", "m.bochner", "holes.csv", "--missing", "mean", "--out", "p.csv", "--json")
+    assert code == 0
+    assert "bochner: note: column 'a' holds numbers, but one of its values says something else ('?')" in err
+    assert json.loads(out)["notes"] == [err.strip().removeprefix("bochner: note: ")]
+    assert np.isfinite(pd.read_csv("p.csv").prediction).all()
+
+
+def test_decimal_commas_and_dates(capsys):
+    table = FRAME[["a", "y"]].assign(day=pd.date_range("2020-01-01", periods=N).strftime("%Y-%m-%d"))
+    table.to_csv("comma.csv", sep=";", decimal=",", index=False)
+    words = ["--components", 50, "--delimiter", ";", "--decimal", ","]
+    succeed(capsys, "fit", "comma.csv", "--target", "y", *words, "--out", "m.bochner")
+    words = ["--delimiter", ";", "--json", "--target", "y"]
+    out = succeed(capsys, "predict", "m.bochner", "comma.csv", *words, "--decimal", ",", "--out", "p.csv")
+    assert json.loads(out)["r2"] > 0.5
+    assert np.allclose(pd.read_csv("p.csv").prediction, bochner.load("m.bochner").predict(table))
+
+
+def test_json_has_numbers_for_numbers(capsys):
+    out = json.loads(succeed(capsys, "fit", "train.parquet", "--target", "y", "--components", 50, "--bandwidth", 2.5,
+                             "--out", "m.bochner", "--json"))  # fmt: skip
+    assert out["parameters"]["n_components"] == 50
+    assert out["parameters"]["bandwidth"] == 2.5
+    assert out["parameters"]["precision"] is None
+    assert isinstance(out["alpha"], float)
+
+
+def test_fit_says_how_good_the_model_is(capsys, monkeypatch):
+    monkeypatch.setattr(bochner.RandomFeatureRegressor, "cv_score_", 0.875, raising=False)
+    monkeypatch.setattr(bochner.RandomFeatureClassifier, "cv_score_", 0.9375, raising=False)
+    monkeypatch.setattr(bochner.RandomFeatureClassifier, "cv_standard_error_", 0.0125, raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    words = ["--components", 30, "--out", "m.bochner"]
+    assert "R² = 0.875, cross-validated" in succeed(capsys, "fit", "train.parquet", "--target", "y", *words)
+    out = json.loads(succeed(capsys, "fit", "train.parquet", "--target", "y", *words, "--json"))
+    assert out["cross_validated_r2"] == 0.875
+    shown = succeed(capsys, "fit", "labelled.csv", "--target", "label", *words)
+    assert "6.25% ± 1.25% of the labels are wrong, cross-validated" in shown
+    out = json.loads(succeed(capsys, "fit", "labelled.csv", "--target", "label", *words, "--json"))
+    assert (out["cross_validated_error"], out["cross_validated_standard_error"]) == (0.0625, 0.0125)
+
+
+def test_predict_walks_the_rows_once(capsys, monkeypatch):
+    from bochner.blocks import Blocks, MemoryBlocks, Recipe
+
+    succeed(capsys, "fit", "train.parquet", "--target", "y", "--components", 50, "--sums", "--out", "m.bochner")
+    walks, digests, inside = [], [], []
+    walk, digest = Blocks.walk, Recipe.digest
+    monkeypatch.setattr(Blocks, "walk", lambda self, *how, **more: walks.append(self) or walk(self, *how, **more))
+    monkeypatch.setattr(Recipe, "digest", lambda self: digests.append(self) or digest(self))
+    monkeypatch.setattr(MemoryBlocks, "__init__", lambda *parts, **more: inside.append(1))
+    with bochner.config_context(block_rows=50):
+        succeed(capsys, "predict", "m.bochner", "new.csv", "--std", "--out", "p.csv")
+    assert len(walks) == 1
+    assert len(digests) <= 2
+    assert not inside
+
+
+def test_models_of_learned_frequencies(capsys):
+    X = FRAME[["a", "b", "c"]]
+    model = bochner.LearnedFourierRegressor(20, max_iter=5, random_state=0).fit(X, FRAME.y)
+    model.save("m.bochner")
+    out = json.loads(succeed(capsys, "info", "m.bochner", "--json"))
+    assert out["learned_numbers"] == 21
+    succeed(capsys, "predict", "m.bochner", "new.csv", "--out", "p.csv")
+    assert np.allclose(pd.read_csv("p.csv").prediction, model.predict(X))
+
+
 # ---- what goes wrong ----
 
 FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
@@ -260,7 +369,7 @@ FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
         ([*FIT, "--components", "0"], "n_components must be an integer of at least 1"),
         ([*FIT, "--alpha", "x"], "alpha must be a number, 'auto' or 'loo'"),
         ([*FIT, "--alpha", "-1"], "alpha must be a positive"),
-        ([*FIT, "--solver", "cheat"], "solver='cheat' is not known"),
+        ([*FIT, "--solver", "cheat"], "--solver cheat is not known"),
         ([*FIT, "--memory", "lots"], "memory must be a size"),
         ([*FIT, "--pool-size", "3"], "the basis 'fourier' has no pool size"),
         ([*FIT, "--task", "guess"], "guess"),
@@ -273,7 +382,21 @@ FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
         (["predict", "ok.bochner", "new.csv", "--out", "p.xls"], "can be written to .csv"),
         (["predict", "ok.bochner", "new.csv", "--out", "no/p.csv"], "cannot write 'no/p.csv'"),
         (["predict", "ok.bochner", "new.csv", "--scores", "--out", "p.csv"], "--scores is for classification"),
-        (["predict", "ok.bochner", "new.csv", "--std", "--out", "p.csv"], "return_std needs"),
+        (["predict", "ok.bochner", "new.csv", "--std", "--out", "p.csv"], "or 'dual', and save with --sums"),
+        (["predict", "ok.bochner", "new.csv", "--proba", "--out", "p.csv"], "--proba is for classification"),
+        (["predict", "ok.bochner", "new.csv", "--keep", "id", "--out", "p.csv"], "has no column 'id'; it has 'a', 'b'"),
+        (["predict", "ok.bochner", "new.csv", "--keep", "prediction", "--out", "p.csv"], "have a column of that name"),
+        (["predict", "ok.bochner", "new.csv", "--keep", "city", "--out", "p.npy"], "cannot hold columns of several"),
+        (["predict", "plain.bochner", "new.csv", "--missing", "mean", "--out", "p.csv"], "--missing mean is not possi"),
+        (["predict", "ok.bochner", "new.csv", "--missing", "drop", "--out", "p.csv"], "--missing drop is not known"),
+        (["fit", "holes.csv", "--target", "y", "--out", "m"], "give --missing mean to impute, or leave"),
+        (["fit", "holes.csv", "--target", "y", "--out", "m"], "the column out with --drop b."),
+        (["fit", "latin.csv", "--target", "y", "--out", "m"], "or the like: give --encoding latin-1"),
+        (["fit", "times.csv", "--target", "y", "--out", "m"], "leave it out with --drop t, or make it a number"),
+        (["fit", "names.csv", "--target", "name", "--out", "m"], "800 different labels in 800 rows"),
+        (["fit", "new.csv", "--target", "a", "--drop", "z", "--out", "m"], "has no column 'z'"),
+        ([*FIT, "--loss", "huber", "--solver", "cholesky"], "--solver cholesky does not go with --loss huber"),
+        ([*FIT, "--loss", "huber", "--sums"], "save with --sums"),
         (["predict", "ok.bochner", "text.csv", "--out", "p.csv"], "column 'a' holds text here, and numbers in the fit"),
         (["predict", "ok.bochner", "holes.csv", "--out", "p.csv"], "column 'b' has a missing value"),
         (["info", "none"], "there is no file 'none'"),
@@ -295,6 +418,10 @@ def test_mistakes_end_with_a_sentence_and_a_nonzero_exit(capsys, words, message)
     FRAME[["b", "c"]].to_csv("other.csv", index=False)
     FRAME.assign(a="x").to_csv("text.csv", index=False)
     FRAME.assign(b=[np.nan] + [0.0] * (N - 1)).to_csv("holes.csv", index=False)
+    FRAME[:5].assign(a="Orléans").to_csv("latin.csv", index=False, encoding="latin-1")
+    bochner.RandomFeatureRegressor(bochner.RandomFourier(5)).fit(FRAME[["a"]], FRAME.y).save("plain.bochner")
+    FRAME[:5].assign(t="10:20:30").to_csv("times.csv", index=False)
+    FRAME.assign(name=[f"row {k}" for k in range(N)]).to_csv("names.csv", index=False)
     bochner.storage.save("job.checkpoint", "bochner checkpoint", 1, {})
     model = bochner.RandomFeatureRegressor(bochner.RandomFourier(10), random_state=0)
     model.fit(bochner.read("train.parquet", target="y")).save("ok.bochner")

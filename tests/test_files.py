@@ -1,6 +1,7 @@
 """Files in blocks: every format gives the same rows, and what cannot be used is refused by name."""
 
 import gzip
+import warnings
 
 import h5py
 import numpy as np
@@ -411,6 +412,243 @@ def test_a_column_far_from_zero_is_standardised():
     assert rows.std() == pytest.approx(1.0, abs=1e-3)
 
 
+# ---- what people write ----
+
+
+def test_a_column_of_numbers_with_other_tokens_is_numbers(tmp_path):
+    power = ["1.5", " 2 ", "+3", "1e1"] * 50
+    power[3], power[7], power[150] = "?", "abc", "-"
+    (tmp_path / "t.csv").write_text("power,city,y\n" + "\n".join(f"{p},Rome,{k}" for k, p in enumerate(power)))
+    with pytest.warns(UserWarning, match=r"column 'power' holds numbers, but 3 of its values .*'\?', '-', 'abc'"):
+        blocks = read(tmp_path / "t.csv", target="y", missing="mean", standardize=False)
+    assert blocks.recipe.column_names() == ["power", "city=Rome"]
+    known = [float(p) for p in power if p not in ("?", "abc", "-")]
+    rows = rows_of(blocks)[:, 0]
+    assert np.allclose(rows[[0, 1, 2, 4]], [1.5, 2.0, 3.0, 1.5])
+    assert np.allclose(rows[[3, 7, 150]], np.mean(known))
+    with pytest.raises(ValueError, match=r"'power' has 3 missing values, written '\?', '-', 'abc' \(first at row 3\)"):
+        read(tmp_path / "t.csv", target="y")
+    text = read(tmp_path / "t.csv", target="y", text_columns=["power"])
+    assert "power=abc" in text.recipe.column_names()
+
+
+def test_tokens_that_come_late_do_not_change_what_a_column_is(tmp_path):
+    clean = [f"{k % 7}.5,true,{k % 3}" for k in range(300_000)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,flag,y", *clean, "?,maybe,1", "3.5,true,2"]))
+    with pytest.warns(UserWarning, match=r"'x' holds numbers, but one of its values says something else \('\?'\)"):
+        blocks = read(tmp_path / "t.csv", target="y", missing="mean")
+    assert blocks.recipe.column_names() == ["x", "flag=maybe", "flag=true"]
+    again = read(pd.DataFrame({"x": [k % 7 + 0.5 for k in range(300_000)] + [3.5]}))
+    assert np.allclose(blocks.recipe.means, again.recipe.means)
+    assert blocks.read(300_000, 300_001).X[0, 0] == 0.0
+
+
+def test_text_is_numbers_from_95_per_cent_on_and_missing_words_do_not_count():
+    def is_number(tokens):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return not read(pd.DataFrame({"x": tokens}), missing="mean").recipe.texts
+
+    assert is_number(["1"] * 95 + ["a"] * 5)
+    assert not is_number(["1"] * 94 + ["a"] * 6)
+    assert is_number(["1", "2"] + ["?", "NA", "n/a", "null", "-", "", "None"] * 9)
+    assert not is_number(["?"] * 5)
+    assert not is_number(["007", "123"] * 5)  # someone made this text, and the zeros are part of it
+    assert not is_number(pd.Categorical(["1", "2"] * 5))
+    assert is_number([1.5, "?", 2, None] * 5)
+
+
+@pytest.mark.parametrize("how", [{}, {"decimal": ","}])
+def test_decimal_commas(tmp_path, how):
+    frame = pd.DataFrame({"a": np.arange(60) / 8 - 2, "k": np.arange(60), "y": np.sin(np.arange(60))})
+    frame.to_csv(tmp_path / "comma.csv", sep=";", decimal=",", index=False)
+    frame.to_csv(tmp_path / "point.csv", index=False)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        blocks = read(tmp_path / "comma.csv", target="y", delimiter=";", **how)
+    assert [str(one.message).split(",")[0] for one in told] == ([] if how else [
+        "column 'a' is read with decimal commas", "column 'y' is read with decimal commas",
+    ])  # fmt: skip
+    plain = read(tmp_path / "point.csv", target="y")
+    assert np.array_equal(rows_of(blocks), rows_of(plain))
+    assert np.array_equal(blocks.read(0, 60).y, plain.read(0, 60).y)
+    model = RandomFeatureRegressor(RandomFourier(10), random_state=0, alpha=1.0).fit(blocks)
+    model.save(tmp_path / "m.bochner")
+    model = bochner.load(tmp_path / "m.bochner")
+    (tmp_path / "new.csv").write_text("a;k\n1,125;2\n3;4\n")  # which may be more than a thousand, had there been no fit
+    found = model.predict(read(tmp_path / "new.csv", delimiter=";", recipe=model.recipe_))
+    assert np.array_equal(found, model.predict(pd.DataFrame({"a": ["1,125", "3"], "k": [2, 4]})))
+    new = rows_of(read(tmp_path / "new.csv", delimiter=";", recipe=model.recipe_))
+    assert np.allclose(new[:, 0] * frame.a.std(ddof=0) + frame.a.mean(), [1.125, 3.0])
+    (tmp_path / "new.csv").write_text("a,k\n1.125,2\n")
+    with pytest.raises(ValueError, match="'a' holds text here, and numbers in the fit"):
+        read(tmp_path / "new.csv", recipe=model.recipe_)
+    pointed = read(tmp_path / "new.csv", recipe=model.recipe_, decimal=".")
+    assert np.allclose(rows_of(pointed)[0], new[0])
+
+
+def test_dates_are_days_since_1970(tmp_path):
+    moments = pd.date_range("2020-02-28 06:00", periods=50, freq="36h")
+    days = (moments - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    frames = {
+        "datetimes": pd.DataFrame({"t": moments}),
+        "nanoseconds": pd.DataFrame({"t": moments.astype("datetime64[ns]")}),
+        "text": pd.DataFrame({"t": moments.strftime("%Y-%m-%d %H:%M:%S")}),
+        "zones": pd.DataFrame({"t": moments.tz_localize("UTC").tz_convert("Asia/Tokyo")}),
+        "polars": pl.DataFrame({"t": moments.to_pydatetime().tolist()}),
+    }
+    for name, frame in frames.items():
+        blocks = read(frame, standardize=False)
+        assert blocks.recipe.dates == ("t",)
+        assert np.array_equal(rows_of(blocks)[:, 0], days), name
+        assert np.array_equal(blocks.recipe.encode(frame)[:, 0], days), name
+        if name not in ("zones", "polars"):
+            frame.to_csv(tmp_path / "t.csv", index=False)
+            assert np.array_equal(rows_of(read(tmp_path / "t.csv", standardize=False))[:, 0], days), name
+    whole = pl.DataFrame({"t": pl.date_range(pl.date(1969, 12, 30), pl.date(1970, 1, 2), eager=True)})
+    assert rows_of(read(whole, standardize=False))[:, 0].tolist() == [-2.0, -1.0, 0.0, 1.0]
+    recipe = read(whole, standardize=False, missing="mean").recipe
+    assert recipe.encode(whole)[:, 0].tolist() == [-2.0, -1.0, 0.0, 1.0]
+    assert recipe.encode(pd.DataFrame({"t": ["1970-01-03", None, "?"]}))[:, 0].tolist() == [2.0, -0.5, -0.5]
+    for other in (pd.DataFrame({"t": [1.0, 2.0]}), pd.DataFrame({"t": ["x", "y"]})):
+        with pytest.raises(ValueError, match="column 't' does not hold dates, as it did in the fit"):
+            recipe.encode(other)
+        with pytest.raises(ValueError, match=r"column 't' holds (numbers|text) here, and dates in the fit"):
+            read(other, recipe=recipe)
+    with pytest.raises(ValueError, match="'t' holds dates here, and numbers in the fit"):
+        read(whole, recipe=read(pd.DataFrame({"t": [1.0, 2.0]})).recipe)
+    with pytest.raises(ValueError, match="'t' holds dates: give a frame"):
+        recipe.encode(np.zeros((2, 1)))
+
+
+def test_a_missing_date_is_missing(tmp_path):
+    (tmp_path / "t.csv").write_text("t\n2020-01-01\n\n2020-01-03\n")
+    frame = pd.DataFrame({"t": pd.to_datetime(["2020-01-01", None, "2020-01-03"])})
+    blocks = read(frame, missing="mean", standardize=False)
+    assert rows_of(blocks)[:, 0].tolist() == [18262.0, 18263.0, 18264.0]
+    assert blocks.recipe.encode(frame)[:, 0].tolist() == [18262.0, 18263.0, 18264.0]
+    with pytest.raises(ValueError, match="'t' has a missing value"):
+        read(frame)
+
+
+def test_other_tokens_in_rows_to_predict(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(40.0), "y": np.arange(40.0)})
+    model = RandomFeatureRegressor(RandomFourier(5), random_state=0, alpha=1.0).fit(
+        read(frame, target="y", missing="mean")
+    )
+    (tmp_path / "new.csv").write_text("a\n1\n?\n3\nfour\n")
+    expected = model.predict(pd.DataFrame({"a": [1.0, np.nan, 3.0, np.nan]}))
+    with pytest.warns(UserWarning, match="'a' holds numbers, but 2 of its values say something else"):
+        assert np.allclose(model.predict(read(tmp_path / "new.csv", recipe=model.recipe_)), expected)
+    with pytest.warns(UserWarning, match=r"'a' holds numbers, but one of its values says something else \('four'\)"):
+        assert np.allclose(model.predict(pd.DataFrame({"a": ["1", "?", "3", "four"]})), expected)
+    with pytest.raises(ValueError, match=r"'a' has 2 missing values, written '\?', 'four' \(first at row 1\)"):
+        read(tmp_path / "new.csv", recipe=model.recipe_, missing="refuse")
+
+
+def test_another_rule_for_missing_values_at_predict():
+    frame = pd.DataFrame({"a": np.arange(40.0), "c": ["x", "z"] * 20, "y": np.arange(40.0)})
+    model = RandomFeatureRegressor(RandomFourier(5), random_state=0, alpha=1.0).fit(read(frame, target="y"))
+    holes = pd.DataFrame({"a": [1.0, None], "c": [None, "z"]})
+    with pytest.raises(ValueError, match="'a' has a missing value"):
+        model.predict(read(holes, recipe=model.recipe_))
+    blocks = read(holes, recipe=model.recipe_, missing="mean")
+    assert np.allclose(rows_of(blocks)[1], [0.0, 0.0, 1.0])
+    assert np.isfinite(model.predict(blocks)).all()
+
+
+def test_latin_1_files_can_be_read(tmp_path):
+    (tmp_path / "t.csv").write_bytes("ville,prix\nOrléans,1\nNîmes,2\n".encode("latin-1"))
+    blocks = read(tmp_path / "t.csv", encoding="latin-1")
+    assert blocks.recipe.column_names() == ["prix", "ville=Nîmes", "ville=Orléans"]
+
+
+def test_rows_by_number_read_no_more_than_they_must(tmp_path, monkeypatch):
+    from bochner.blocks.formats.arrow import ArrowTable
+
+    read_rows = []
+    chunk = ArrowTable.chunk
+    monkeypatch.setattr(ArrowTable, "chunk", lambda self, batch: read_rows.append(batch.num_rows) or chunk(self, batch))
+    for write, at_most in ((write_parquet, 260), (write_csv, N)):
+        blocks = read(str(tmp_path / write(tmp_path)), target="y", weight="b")
+        numbers = np.array([5, 6, 700])
+        everything = rows_of(blocks)
+        read_rows.clear()
+        found = blocks.take(numbers)
+        assert sum(read_rows) <= at_most
+        assert np.array_equal(found.X, everything[numbers])
+        assert np.array_equal(found.y, FRAME.y.to_numpy()[numbers])
+        assert np.array_equal(found.weight, FRAME.b.to_numpy()[numbers])
+    with bochner.config_context(block_rows=50):
+        read_rows.clear()
+        blocks.take(np.array([0, 99]))
+        assert sum(read_rows) <= 150
+
+
+# ---- frames given to fit ----
+
+MESSY = FRAME.assign(
+    day=pd.date_range("2021-03-01", periods=N), grade=pd.Categorical(rng.choice(["A", "B"], N)),
+    b=np.where(rng.random(N) < 0.1, np.nan, FRAME.b),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+@pytest.mark.parametrize("named", [True, False])
+def test_frames_are_fitted_as_read_would(tmp_path, kind, named):
+    from pyarrow import Table
+
+    made = {"pandas": lambda f: f, "polars": pl.from_pandas, "arrow": Table.from_pandas}[kind]
+    frame, inputs = made(MESSY), made(MESSY.drop(columns="y"))
+    model = RandomFeatureRegressor(RandomFourier(50), random_state=0, alpha=1e-2)
+    expected = bochner.models.base.clone(model).fit(read(MESSY, target="y", missing="mean"))
+    model = model.fit(frame, target="y") if named else model.fit(inputs, MESSY.y.to_numpy())
+    assert model.recipe_ == expected.recipe_
+    assert model.feature_names_in_.tolist() == list(MESSY.drop(columns="y"))
+    assert np.array_equal(model.predict(frame), expected.predict(MESSY))
+    model.save(tmp_path / "m.bochner")
+    assert np.array_equal(bochner.load(tmp_path / "m.bochner").predict(inputs), expected.predict(MESSY))
+    assert np.array_equal(model.predict(MESSY[::-1])[::-1], expected.predict(MESSY))
+
+
+def test_classes_weights_and_more_rows_of_a_frame():
+    frame = MESSY.drop(columns="y")
+    labels = pd.Series(np.where(FRAME.y > 0.5, "high", "low"), index=np.arange(N)[::-1])  # whose index means nothing
+    weight = rng.integers(0, 3, N)
+    model = RandomFeatureClassifier(RandomFourier(50), random_state=0, alpha=1.0).fit(frame, labels, weight)
+    expected = RandomFeatureClassifier(RandomFourier(50), random_state=0, alpha=1.0).fit(
+        read(frame.assign(label=labels.to_numpy(), w=weight), target="label", weight="w", missing="mean")
+    )
+    assert np.array_equal(model.decision_function(frame), expected.decision_function(frame))
+    model.partial_fit(frame[:100], labels[:100])
+    assert model.moments_.rows == np.count_nonzero(weight) + 100
+    assert not hasattr(model.fit(FRAME[["a", "b"]], labels), "recipe_")
+
+
+def test_frames_of_plain_numbers_stay_as_they_are():
+    for frame in (FRAME[["a", "b"]], FRAME[["a", "b"]].astype("Float64"), pl.from_pandas(FRAME[["a", "b"]])):
+        model = RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0).fit(frame, FRAME.y)
+        plain = RandomFeatureRegressor(RandomFourier(20), random_state=0, alpha=1.0).fit(
+            FRAME[["a", "b"]].to_numpy(), FRAME.y
+        )
+        assert not hasattr(model, "recipe_")
+        assert np.array_equal(model.coef_, plain.coef_)
+
+
+def test_frames_that_cannot_be_fitted():
+    model = RandomFeatureRegressor(RandomFourier(5))
+    with pytest.raises(ValueError, match="the target 'y' has 1 missing values: leave those rows out"):
+        model.fit(MESSY.assign(y=[np.nan, *FRAME.y[1:]]), target="y")
+    with pytest.raises(ValueError, match="give y, or target, the column of the frame"):
+        model.fit(MESSY)
+    with pytest.raises(ValueError, match="X has 1000 rows but y has 3"):
+        model.fit(MESSY, [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="'a' has 1,000 infinite values"):
+        model.fit(MESSY.assign(a=np.inf), target="y")
+    with pytest.raises(ValueError, match="X has no column 'z' to take as the target"):
+        model.fit(MESSY, target="z")
+
+
 # ---- refusals ----
 
 
@@ -424,11 +662,12 @@ def test_a_column_far_from_zero_is_standardised():
         (b"a,b\n1,2\n", "t.csv", {"target": "c"}, "has no column 'c'; it has 'a', 'b'"),
         (b"a,b\n1,2\n", "t.csv", {"target": "a", "drop": ["b"]}, "no columns left"),
         (b"a;b\n1;2\n", "t.csv", {"target": "b"}, "Is the delimiter another one"),
+        (b"a;b\n1,5;2\n", "t.csv", {"target": "b"}, "Is the delimiter another one, such as delimiter=';'"),
         (b",b\n1,2\n", "t.csv", {"target": "b"}, "column without a name"),
         (b"a,b\n1,x\n", "t.csv", {"weight": "b"}, "weights 'b' hold string, and must be numbers"),
         (b"a,b\n1,2020-01-01\n", "t.csv", {"weight": "b"}, "weights 'b' hold date32"),
         (b"a,b\n1,inf\n", "t.csv", {}, "'b' has an infinite value"),
-        (b"a,b\n1,2020-01-01\n", "t.csv", {}, "'b' holds date32.*drop it"),
+        (b"a,b\n1,10:20:30\n", "t.csv", {}, r"'b' holds time32.*leave it out with drop=\['b'\]"),
         (b"a,b\n1,\n", "t.csv", {"missing": "mean"}, "'b' has no values at all"),
         (b"a,y\n1,\n2,3\n", "t.csv", {"target": "y"}, "target 'y' has 1 missing values"),
         (b"nonsense", "t.parquet", {}, "cannot be read: "),
@@ -440,7 +679,17 @@ def test_a_column_far_from_zero_is_standardised():
         (b"a,b\n1,2\n", "t.xyz", {}, "does not tell its format"),
         (b"a,b\n1,2\n", "t.csv", {"format": "cvs"}, "did you mean 'csv'"),
         (b"a,b\n1,2\n", "t.csv", {"missing": "drop"}, "missing='drop' is not known"),
-        (b"a,b\n\xff\xfe,2\n", "t.csv", {}, "'a' holds binary"),
+        (b"a,b\n\xff\xfe,2\n", "t.csv", {}, "Latin-1.*give encoding='latin-1'"),
+        (b"n\xefme,b\n1,2\n", "t.csv", {}, "Latin-1.*give encoding='latin-1'"),
+        (b"a,b\nx,2\n" + b"x,2\n" * 400_000 + b"\xe9,3\n", "t.csv", {}, "Latin-1.*give encoding='latin-1'"),
+        (b"a,b\nx,2\n", "t.csv", {"encoding": "klingon"}, "encoding='klingon' is not known"),
+        (b"a,b\n1,2\n?,3\n", "t.csv", {}, r"'a' has a missing value, written '\?' \(first at row 1\): give missing="),
+        (b"a\tb\n\"1,234\"\t2\n", "t.tsv", {}, "'a' holds '1,234', where the comma may be .* give decimal=','"),
+        (b"a\tb\n\"1,5\"\t2\n", "t.tsv", {"decimal": "."}, "'a' holds numbers such as '1,5', and decimal='.' was"),
+        (b"a\tb\n1.5\t2\n", "t.tsv", {"decimal": ","}, "'a' holds numbers such as '1.5', and decimal=',' was given"),
+        (b"a,b\n1,2\n", "t.csv", {"decimal": ";"}, "decimal=';' is not known"),
+        (b"a,y\n" + b"".join(b"1,%d.5\n" % k for k in range(50)) + b"2,?\n", "t.csv", {"target": "y"},
+         r"the target 'y' has 1 missing values, written '\?'"),
     ],
 )  # fmt: skip
 def test_bad_files_are_refused_in_one_sentence(tmp_path, content, name, how, message):

@@ -1,6 +1,8 @@
 """Threads: every row once, errors come out, no waiting for oneself, none lost after a fork, many callers at once."""
 
+import importlib.util
 import multiprocessing
+import os
 import subprocess
 import sys
 import threading
@@ -155,3 +157,10 @@ def test_conjugate_gradients_on_rows_keep_to_their_threads_and_give_the_same_bit
         assert max(most) == n_jobs
         monkeypatch.setattr(RandomFourier, "features", made)
         assert np.array_equal(coefficients, model.set_params(n_jobs=None).fit(rows, y).coef_)
+
+
+def test_systems_without_forks_can_import(monkeypatch):
+    monkeypatch.delattr(os, "register_at_fork", raising=False)
+    for name in ("bochner.bases.cache", "bochner.ops.threads"):
+        spec = importlib.util.find_spec(name)
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))  # as Windows would

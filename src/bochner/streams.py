@@ -157,9 +157,10 @@ def sample_rows(n: int, count: int, seed: int) -> np.ndarray:
     best = np.empty((0, 2), dtype=np.int64)  # (priority, number): ties are broken by the number
     for start in range(0, n, CHUNK * 4):
         stop = min(start + CHUNK * 4, n)
-        lot = np.column_stack([priorities(start, stop, seed), np.arange(start, stop)])
-        if len(best) == count:
-            lot = lot[lot[:, 0] <= best[-1, 0]]
+        drawn = priorities(start, stop, seed)
+        # All but a few of many rows are out at once, before anything is done with their numbers.
+        few = np.flatnonzero(drawn <= best[-1, 0]) if len(best) == count else np.arange(stop - start)
+        lot = np.column_stack([drawn[few], start + few])
         best = np.vstack([best, lot])
         best = best[np.lexsort((best[:, 1], best[:, 0]))][:count]
     return np.sort(best[:, 1])

@@ -4,10 +4,36 @@ from __future__ import annotations
 
 import difflib
 import numbers
-from collections.abc import Callable, Iterable
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+
+_spoken = "python"
+
+
+@contextmanager
+def command_line() -> Iterator[None]:
+    """While this holds, messages speak of settings as the command line writes them."""
+    global _spoken
+    before, _spoken = _spoken, "command line"
+    try:
+        yield
+    finally:
+        _spoken = before
+
+
+def option(name: str, value: Any) -> str:
+    """A setting as the user would write it: missing='mean' in Python, --missing mean on the command line."""
+    if _spoken == "python":
+        return f"{name}={value!r}"
+    flag = "--" + name.replace("_", "-")
+    if isinstance(value, bool):
+        return flag if value else flag.replace("--", "--no-", 1)
+    values = value if isinstance(value, list | tuple) else [value]
+    return " ".join(f"{flag} {shlex.quote(str(one))}" for one in values)
 
 
 class FitWarning(UserWarning):
@@ -34,7 +60,7 @@ def require_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     hint = (
         f"did you mean {' or '.join(map(repr, close))}?" if close else f"choose from {', '.join(map(repr, choices))}."
     )
-    raise ValueError(f"{name}={value!r} is not known: {hint}")
+    raise ValueError(f"{option(name, value)} is not known: {hint}")
 
 
 def require_numbers(X: Any) -> None:

@@ -49,4 +49,5 @@ class WeightCache:
 
 WEIGHTS = WeightCache()
 # A fork copies the lock as it stands, perhaps held by a thread that the child does not have.
-os.register_at_fork(after_in_child=WEIGHTS.__init__)  # type: ignore[misc]
+if hasattr(os, "register_at_fork"):  # Windows has no forks
+    os.register_at_fork(after_in_child=WEIGHTS.__init__)  # type: ignore[misc]

@@ -63,12 +63,15 @@ class Blocks(ABC):
             yield self.read(first, min(first + rows, self.n_rows))
 
     def take(self, numbers: np.ndarray) -> Block:
-        """The rows of these numbers, which ascend."""
+        """The rows of these numbers, which ascend; nothing is read after the last of them."""
         parts = []
-        for block in self.stream(0, rows_per_block(4 * self.n_columns)):
-            inside = (numbers >= block.start) & (numbers < block.start + block.X.shape[0])
+        for block in self.stream(int(numbers[0]), rows_per_block(4 * self.n_columns)):
+            stop = block.start + block.X.shape[0]
+            inside = (numbers >= block.start) & (numbers < stop)
             if inside.any():
                 parts.append(block.only(numbers[inside] - block.start)[:3])
+            if stop > numbers[-1]:
+                break
         X, y, weight = (None if part[0] is None else stack(part) for part in zip(*parts, strict=True))
         return Block(X, y, weight, 0)
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..validation import require_choice, require_integer
-from .base import Block, Blocks
-from .formats.base import Choice, Table
+from ..validation import option, require_choice, require_integer
+from .base import Block, Blocks, rows_per_block, stack
+from .formats.base import Choice, Csv, MisreadError, Table
 from .paths import format_of, matching
 from .progress import Progress
-from .recipe import Recipe, SparseRecipe, Summary
+from .recipe import Recipe, SparseRecipe
 from .regroup import regroup
+from .survey import DECIMALS, Summary
 
 SURVEYED = 1 << 16  # rows at a time while means are learned, whatever the memory budget: the same bits for any
 MOST_CATEGORIES = 10_000
@@ -25,8 +27,10 @@ class TableBlocks(Blocks):
 
     recipe: Recipe
 
-    def __init__(self, table: Table, recipe: Recipe) -> None:
+    def __init__(self, table: Table, recipe: Recipe, missing: str | None = None) -> None:
+        """`missing` says what to do with missing values, if that is not what the recipe says."""
         self.table, self.recipe = table, recipe
+        self.encoder = recipe if missing in (None, recipe.missing) else with_missing(recipe, missing)
         self.n_rows, self.n_columns = table.n_rows, recipe.n_columns
 
     def read(self, start: int, stop: int) -> Block:
@@ -36,10 +40,25 @@ class TableBlocks(Blocks):
         def encoded() -> Iterator[tuple[Any, Any, Any]]:
             first = start
             for chunk in self.table.chunks(start, rows):
-                yield self.recipe.encode_chunk(chunk, first), chunk.target, chunk.weight
+                yield self.encoder.encode_chunk(chunk, first), chunk.target, chunk.weight
                 first += len(chunk.numbers)
 
         return regroup(encoded(), start, rows)
+
+    def take(self, numbers: np.ndarray) -> Block:
+        """Only the pieces of files are read that hold such rows, and only these rows are encoded."""
+        parts = []
+        for start, chunk in self.table.parts(numbers, rows_per_block(4 * self.n_columns)):
+            inside = numbers[(numbers >= start) & (numbers < start + len(chunk.numbers))]
+            if len(inside):
+                few = chunk.only(inside - start)
+                parts.append((self.encoder.encode_chunk(few, int(inside[0])), few.target, few.weight))
+        X, y, weight = (None if part[0] is None else stack(part) for part in zip(*parts, strict=True))
+        return Block(X, y, weight, 0)
+
+    def kept(self, names: list[str], rows: int) -> Iterator[dict[str, Any]]:
+        """Columns of the files as they stand there, `rows` rows at a time."""
+        return self.table.kept(names, rows)
 
     def column(self, name: str, rows: int) -> Iterator[np.ndarray]:
         """The values of one more column of the table, `rows` at a time."""
@@ -52,6 +71,12 @@ class TableBlocks(Blocks):
         return {**super().fingerprint(), **columns, "files": table.sizes(), "recipe": self.recipe.digest()}
 
 
+def with_missing(recipe: Recipe, missing: str) -> Recipe:
+    """The recipe with another rule for missing values; means need fractions."""
+    dtype = "float32" if recipe.dtype in ("uint8", "int8") else recipe.dtype
+    return replace(recipe, missing=missing, dtype=dtype if missing == "mean" else recipe.dtype)
+
+
 def read(
     source: Any,
     target: str | int | None = None,
@@ -60,12 +85,14 @@ def read(
     drop: Iterable[str | int] = (),
     format: str | None = None,
     standardize: bool = True,
-    missing: str = "refuse",
+    missing: str | None = None,
     text: str = "auto",
     text_columns: Iterable[str] = (),
     categories: int = 64,
     header: bool = True,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str = "utf-8",
     rows: str | None = None,
     recipe: Any = None,
     n_columns: int | None = None,
@@ -79,10 +106,13 @@ def read(
     drop : columns to leave out.
     format : "parquet", "ipc", "csv", "json", "npy", "hdf5" or "svmlight", if the name does not tell.
     standardize : numbers get mean 0 and variance 1, by the means of this pass, which the recipe keeps.
-    missing : "refuse", or "mean": the mean of its column for a number, none of its categories for text.
+    missing : "refuse", or "mean": the mean of its column for a number, none of its categories for text. If it is not
+        given, what the recipe says, and "refuse" without one.
     text : "onehot", "hash", or "auto": one column per category up to `categories` of them, else hashed to as many.
-    text_columns : columns that are text although they look like numbers, such as codes with zeros in front.
-    header, delimiter : of CSV. rows : the dataset of HDF5 that holds the matrix.
+    text_columns : columns that are text although they look like numbers, such as codes with zeros in front. Other
+        columns of text of which 95 % are numbers or ISO dates are taken for that; the rest is missing, and reported.
+    header, delimiter, encoding : of CSV. rows : the dataset of HDF5 that holds the matrix.
+    decimal : "." or ",", the sign of fractions in text; found out by column if it is not given.
     recipe : that of a fitted model (model.recipe_), to read rows to predict; nothing is learned then.
     n_columns : of svmlight, where it is more than the file shows.
 
@@ -94,13 +124,18 @@ def read(
     >>> blocks.recipe.column_names()
     ['a', 'b=x', 'b=y']
     """
-    require_choice("missing", missing, ["refuse", "mean"])
     require_choice("text", text, ["auto", "onehot", "hash"])
     require_integer("categories", categories)
-    wanted = list(recipe.names) if isinstance(recipe, Recipe) else None
+    if missing is not None:
+        require_choice("missing", missing, ["refuse", "mean"])
+    if decimal is not None:
+        require_choice("decimal", decimal, [".", ","])
     dropped = [drop] if isinstance(drop, str | int) else list(drop)
-    texts = list(text_columns) if recipe is None else list(recipe.texts)
-    choice = Choice(wanted, target, weight, dropped, texts)
+    if isinstance(recipe, Recipe):
+        loose = recipe.commas if decimal is None else ()
+        choice = Choice(list(recipe.names), target, weight, dropped, list(recipe.texts), loose, decimal == ",")
+    else:
+        choice = Choice(None, target, weight, dropped, list(text_columns), (), decimal == ",")
     if hasattr(source, "columns") or hasattr(source, "schema"):
         table: Table = frame_table(source, choice)
     else:
@@ -112,49 +147,80 @@ def read(
             if weight is not None or dropped:
                 raise ValueError("svmlight rows have no column of weights and none to drop.")
             return SvmlightBlocks(files, n_columns, recipe)
-        table = open_table(files, format, choice, header, delimiter, rows)
+        table = open_table(files, format, choice, Csv(header, delimiter or delimiter_of(files), encoding), rows)
     if isinstance(recipe, SparseRecipe):
         raise ValueError("the model was fitted to svmlight rows: give such a file.")
     if recipe is not None:
-        require_same_kinds(table, recipe)
-        count_rows(table)
-        return TableBlocks(table, recipe)
-    return TableBlocks(table, learn(table, standardize, missing, text, categories))
+        follow(table, recipe, missing or recipe.missing, decimal)
+        return TableBlocks(table, recipe, missing)
+    return TableBlocks(table, learn(table, standardize, missing or "refuse", text, categories, decimal))
 
 
-def learn(table: Table, standardize: bool, missing: str, text: str, categories: int) -> Recipe:
+def learn(
+    table: Table, standardize: bool, missing: str, text: str, categories: int, decimal: str | None = None
+) -> Recipe:
     """One pass over the table: means, deviations and categories."""
     limit = MOST_CATEGORIES if text == "onehot" else 0 if text == "hash" else categories
-    summary = Summary(table.numbers, table.texts, limit, missing)
-    with Progress("survey", sum(count or 0 for count in table.counts)) as progress:
-        progress.visible = progress.visible and progress.rows > 0
-        for chunk in table.chunks(0, SURVEYED):
-            summary.add(chunk)
-            progress.advance(len(chunk.numbers))
+    summary = survey(table, lambda: Summary(table, limit, missing))
     if summary.rows == 0:
         raise ValueError("there are no rows: at least one is needed.")
+    hows = summary.settle(table, decimal)
+    table.settle(hows)
     for name, count in zip(table.numbers, summary.count, strict=True):
         if count == 0:
-            raise ValueError(f"column {name!r} has no values at all: drop it.")
+            raise ValueError(f"column {name!r} has no values at all: leave it out with {option('drop', [name])}.")
     found = [summary.categories[name] for name in table.texts]
     if text == "onehot" and any(len(seen) > limit for seen in found):
         name = next(name for name, seen in zip(table.texts, found, strict=True) if len(seen) > limit)
-        raise ValueError(f"column {name!r} has more than {limit:,} different texts: use text='hash', or drop it.")
+        hashed, dropped = option("text", "hash"), option("drop", [name])
+        raise ValueError(f"column {name!r} has more than {limit:,} different texts: use {hashed}, or {dropped}.")
     listed = tuple(np.array(sorted(seen) if len(seen) <= limit else [], dtype=object) for seen in found)
     plain = table.dtype if not (standardize or missing == "mean" or table.texts) else ""
     dtype = plain or ("float64" if table.dtype == "float64" else "float32")
+    dates = [name for name in table.numbers if name in table.dates or hows.get(name) == "date"]
     return Recipe(
-        tuple(table.names), tuple(table.texts), summary.mean, summary.deviations(), listed, categories, missing,
-        standardize, dtype,
+        tuple(table.names), tuple(table.texts), summary.mean, summary.deviations, listed, categories, missing,
+        standardize, dtype, tuple(name for name in hows if hows[name] == "comma"), tuple(dates),
     )  # fmt: skip
+
+
+def survey(table: Table, make: Callable[[], Summary]) -> Summary:
+    """A pass over all rows; begun again where a column is not what its first rows look like."""
+    while True:
+        summary = make()
+        try:
+            with Progress("survey", sum(count or 0 for count in table.counts)) as progress:
+                progress.visible = progress.visible and progress.rows > 0
+                for chunk in table.chunks(0, SURVEYED):
+                    summary.add(chunk)
+                    progress.advance(len(chunk.numbers))
+            return summary
+        except MisreadError as error:
+            table.loosen(error.column)
+
+
+def follow(table: Table, recipe: Recipe, missing: str, decimal: str | None) -> None:
+    """Make sure that the columns hold what they held in the fit, and count the rows."""
+    for name in recipe.numbers:
+        if name not in table.texts and (name in table.dates) != (name in recipe.dates):
+            kinds = ("dates", "numbers") if name in table.dates else ("numbers", "dates")
+            raise ValueError(f"column {name!r} holds {kinds[0]} here, and {kinds[1]} in the fit.")
+
+    def how(name: str) -> str:
+        kind = recipe.how(name)
+        return kind if decimal is None or kind == "date" else DECIMALS[decimal]
+
+    def begin() -> Summary:
+        return Summary(table, 0, "mean", {name: how(name) for name in table.texts if name not in recipe.texts})
+
+    if any(count is None for count in table.counts) or set(table.texts) - set(recipe.texts):
+        table.settle(survey(table, begin).settle_as_given(table, missing, decimal))
 
 
 # ---- which table ----
 
 
-def open_table(
-    files: list[str], format: str, choice: Choice, header: bool, delimiter: str | None, rows: str | None
-) -> Table:
+def open_table(files: list[str], format: str, choice: Choice, csv: Csv, rows: str | None) -> Table:
     for file in files:
         if Path(file).stat().st_size == 0:
             raise ValueError(f"{file!r} is empty.")
@@ -164,25 +230,14 @@ def open_table(
         return open_npy(files, choice) if format == "npy" else open_hdf5(files, choice, rows)
     from .formats.arrow import ArrowTable
 
-    tabs = any(ending == ".tsv" for ending in Path(files[0]).suffixes)
-    return ArrowTable(files, choice, format, header, delimiter or ("\t" if tabs else ","))
+    return ArrowTable(files, choice, format, csv)
+
+
+def delimiter_of(files: list[str]) -> str:
+    return "\t" if any(ending == ".tsv" for ending in Path(files[0]).suffixes) else ","
 
 
 def frame_table(frame: Any, choice: Choice) -> Table:
     from .formats.arrow import ArrowTable, arrow_table
 
     return ArrowTable(arrow_table(frame), choice)
-
-
-def require_same_kinds(table: Table, recipe: Recipe) -> None:
-    for name in recipe.names:
-        if (name in table.texts) != (name in recipe.texts):
-            kinds = ("text", "numbers") if name in table.texts else ("numbers", "text")
-            raise ValueError(f"column {name!r} holds {kinds[0]} here, and {kinds[1]} in the fit.")
-
-
-def count_rows(table: Table) -> None:
-    """A pass over the pieces whose rows are not known."""
-    if any(count is None for count in table.counts):
-        for _ in table.chunks(0, SURVEYED):
-            pass

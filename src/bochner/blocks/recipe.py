@@ -3,19 +3,24 @@
 A number x becomes (x - mean) / deviation. Text becomes one column of 0 and 1 per category, in sorted order; where there
 are too many categories, a signed 1 in one of a few columns, chosen by a hash. A category that was not there when the
 rule was learned has zeros in all its columns. A missing number is refused, or takes the mean of its column; missing
-text is refused, or has zeros in all its columns.
+text is refused, or has zeros in all its columns. Text of which nearly all are numbers or dates is taken for that, the
+rest being missing; a date is the number of days since 1970.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..validation import option
+from .tokens import NAMES, days_of, is_missing, parse, tell_of
+
 MOST_COLUMNS = 1 << 20  # for hashed text
-ADVICE = "give missing='mean' to impute, or drop the column"
+UNITS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}  # in a day
 
 
 class Text(NamedTuple):
@@ -33,10 +38,19 @@ class Chunk(NamedTuple):
     target: Any = None
     weight: Any = None
 
+    def only(self, rows: np.ndarray) -> Chunk:
+        """Some of the rows, by number."""
+        target, weight = (None if part is None else part[rows] for part in (self.target, self.weight))
+        text = {name: Text(text.codes[rows], text.values) for name, text in self.text.items()}
+        return Chunk(self.numbers[rows], text, target, weight)
+
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """names: the columns in order. means, deviations: of the numbers. categories: of each text, empty if hashed."""
+    """names: the columns in order. means, deviations: of the numbers. categories: of each text, empty if hashed.
+
+    commas, dates: the numbers that have decimal commas where they come as text, and those that are dates.
+    """
 
     names: tuple[str, ...]
     texts: tuple[str, ...]
@@ -47,6 +61,8 @@ class Recipe:
     missing: str
     standardize: bool
     dtype: str
+    commas: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.names) - len(self.texts)
@@ -54,6 +70,7 @@ class Recipe:
         sound = (
             all(isinstance(name, str) for name in (*self.names, *self.texts))
             and set(self.texts) <= set(self.names)
+            and set(self.commas) | set(self.dates) <= set(self.names) - set(self.texts)
             and all(a.shape == (count,) and a.dtype == np.float64 and np.isfinite(a).all() for a in arrays)
             and bool((self.deviations > 0).all())
             and len(self.categories) == len(self.texts)
@@ -70,6 +87,10 @@ class Recipe:
     def numbers(self) -> list[str]:
         """The columns that hold numbers."""
         return [name for name in self.names if name not in self.texts]
+
+    def how(self, name: str) -> str:
+        """What the text of a column of numbers says: "number", "comma" or "date"."""
+        return "comma" if name in self.commas else "date" if name in self.dates else "number"
 
     @property
     def n_inputs(self) -> int:
@@ -96,9 +117,13 @@ class Recipe:
         """A frame, by the names of its columns; or an array of as many columns, all of them numbers."""
         return self.encode_chunk(chunk_of_frame(rows, self) if hasattr(rows, "columns") else self._chunk(rows))
 
+    def _refuse_arrays(self) -> None:
+        for kind, names in (("text", self.texts), ("dates", self.dates)):
+            if names:
+                raise ValueError(f"the column {names[0]!r} holds {kind}: give a frame with the columns' names.")
+
     def _chunk(self, rows: Any) -> Chunk:
-        if self.texts:
-            raise ValueError(f"the column {self.texts[0]!r} holds text: give a frame with the columns' names.")
+        self._refuse_arrays()
         rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
         if rows.dtype.kind not in "biuf":
             raise ValueError(f"X must hold numbers; its type is {rows.dtype}.")
@@ -139,16 +164,22 @@ class Recipe:
         out[rows, places[text.codes[rows]]] = signs[text.codes[rows]]
 
     def to_state(self) -> dict[str, Any]:
-        """For a file, where names of columns are text apart: there may be many."""
-        return {**vars(self), "names": np.array(self.names, dtype=object), "texts": np.array(self.texts, dtype=object)}
+        """For a file, where names of columns are text apart: there may be many.
+
+        Commas and dates are there only if there are any, so that other files are as they always were.
+        """
+        names = {name: np.array(getattr(self, name), dtype=object) for name in ("names", "texts", "commas", "dates")}
+        return {name: value for name, value in {**vars(self), **names}.items() if name not in LATER or len(value)}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Recipe:
-        return cls(**{**state, "names": tuple(state["names"].tolist()), "texts": tuple(state["texts"].tolist())})
+        names = {name: tuple(state[name].tolist()) for name in ("names", "texts", *LATER) if name in state}
+        return cls(**{**state, **names})
 
     def digest(self) -> str:
         """What tells this recipe from another."""
         plain = [self.names, self.texts, self.hash_columns, self.missing, self.standardize, self.dtype]
+        plain += [part for part in (self.commas, self.dates) if part]
         words = hashlib.sha256(repr(plain).encode())
         for part in (self.means, self.deviations):
             words.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
@@ -156,10 +187,13 @@ class Recipe:
         return words.hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Recipe) and self.digest() == other.digest()
+        return self is other or (isinstance(other, Recipe) and self.digest() == other.digest())
 
     def __hash__(self) -> int:
         return hash(self.digest())
+
+
+LATER = ("commas", "dates")  # which the first files did not have
 
 
 @dataclass(frozen=True)
@@ -202,10 +236,13 @@ def require_sound(values: np.ndarray, names: list[str], missing: str, start: int
     return bool(np.isnan(values).any())
 
 
-def refuse(column: str, kind: str, count: int, row: int) -> None:
+def refuse(column: str, kind: str, count: int, row: int, tokens: Sequence[str] = ()) -> None:
     some = f"{count:,} {kind} values" if count > 1 else f"{'an' if kind == 'infinite' else 'a'} {kind} value"
-    advice = f": {ADVICE}." if kind == "missing" else ": clean it first."
-    raise ValueError(f"column {column!r} has {some} (first at row {row:,}){advice}")
+    advice = "clean it first"
+    if kind == "missing":
+        advice = f"give {option('missing', 'mean')} to impute, or leave the column out with {option('drop', [column])}"
+    written = f", written {', '.join(map(repr, tokens))}" if tokens else ""
+    raise ValueError(f"column {column!r} has {some}{written} (first at row {row:,}): {advice}.")
 
 
 def hash_text(column: str, value: str, width: int) -> tuple[int, int]:
@@ -215,64 +252,71 @@ def hash_text(column: str, value: str, width: int) -> tuple[int, int]:
 
 
 def chunk_of_frame(frame: Any, recipe: Recipe) -> Chunk:
-    """The columns of a pandas or polars frame that a recipe names; others are left alone."""
-    present = {str(name): name for name in frame.columns}
+    """The columns of a pandas or polars frame, or an Arrow table, that a recipe names; others are left alone."""
+    present = {str(name): name for name in getattr(frame, "column_names", frame.columns)}
     for name in recipe.names:
         if name not in present:
             raise ValueError(f"the frame has no column {name!r}, which the model was fitted to.")
-    numbers = [number_column(frame[present[name]], name) for name in recipe.numbers]
+    numbers = [number_column(frame[present[name]], name, recipe.how(name)) for name in recipe.numbers]
     table = np.column_stack(numbers) if numbers else np.empty((len(frame), 0))
     return Chunk(table, {name: text_column(frame[present[name]]) for name in recipe.texts})
 
 
-def number_column(column: Any, name: str) -> np.ndarray:
+def number_column(column: Any, name: str, how: str = "number") -> np.ndarray:
+    """Numbers, or texts and dates that say numbers in the way of the fit."""
     try:
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan) if hasattr(column, "iloc") else column.to_numpy()
+        given = column.to_numpy(dtype=np.float64, na_value=np.nan) if is_nullable(column) else column.to_numpy()
+        values = np.asarray(given)
+        if values.dtype.kind in "OUT":
+            return numbers_of_objects(column, name, how)
+        if (values.dtype.kind == "M") != (how == "date"):
+            raise TypeError("dates are no numbers, nor numbers dates")
+        if values.dtype.kind == "M":
+            unit = np.datetime_data(values.dtype)[0]
+            values = values if unit in UNITS else values.astype("datetime64[s]")
+            days = days_of(values.astype(np.int64), UNITS.get(unit, UNITS["s"]))
+            return np.where(np.isnat(values), np.nan, days)
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"column {name!r} does not hold numbers, as it did in the fit.") from None
+        raise ValueError(f"column {name!r} does not hold {NAMES[how]}, as it did in the fit.") from None
+
+
+def numbers_of_objects(column: Any, name: str, how: str) -> np.ndarray:
+    """Numbers that are missing here and there, or texts and dates of any kind by what they say."""
+    text = text_column(column)
+    if how == "number" and not any(isinstance(value, str) for value in objects_of(column)):
+        gaps = text.codes < 0
+        return np.array([np.nan if gap else float(v) for v, gap in zip(objects_of(column), gaps, strict=True)])
+    return numbers_said(text, name, how)
+
+
+def objects_of(column: Any) -> list[Any]:
+    return column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+
+
+def is_nullable(column: Any) -> bool:
+    """Whether this is a column of pandas whose numbers may be missing without being NaN."""
+    kind = getattr(column, "dtype", None)
+    return hasattr(column, "iloc") and bool(getattr(kind, "_is_numeric", False) or getattr(kind, "_is_boolean", False))
+
+
+def numbers_said(text: Text, name: str, how: str) -> np.ndarray:
+    """The numbers that a column of text says, NaN where it says none; text that says no number at all is refused."""
+    said = parse(text.values, how)
+    strange = np.array([np.isnan(number) and not is_missing(t) for number, t in zip(said, text.values, strict=True)])
+    if strange.any():
+        if np.isnan(said).all():
+            raise ValueError(f"column {name!r} holds text here, and {NAMES[how]} in the fit.")
+        count = int(np.count_nonzero(np.append(strange, False)[text.codes]))
+        tell_of(name, count, [text.values[k] for k in np.flatnonzero(strange)], how)
+    return np.append(said, np.nan)[text.codes]
 
 
 def text_column(column: Any) -> Text:
     places: dict[str, int] = {}
-    missing = (column.isna() if hasattr(column, "isna") else column.is_null()).to_numpy()
+    missing = np.asarray((column.isna() if hasattr(column, "isna") else column.is_null()).to_numpy())
     codes = [
         -1 if gap else places.setdefault(str(value), len(places))
-        for value, gap in zip(column.to_list(), missing, strict=True)
+        for value, gap in zip(objects_of(column), missing, strict=True)
     ]
     return Text(np.array(codes, dtype=np.int64), list(places))
-
-
-class Summary:
-    """What one pass over a table learns: means and deviations, and categories as long as they are not too many."""
-
-    def __init__(self, numbers: list[str], texts: list[str], limit: int, missing: str) -> None:
-        self.numbers, self.limit, self.missing = numbers, limit, missing
-        self.rows = 0
-        self.count, self.mean, self.square = (np.zeros(len(numbers)) for _ in range(3))
-        self.categories: dict[str, set[str]] = {name: set() for name in texts}
-
-    def add(self, chunk: Chunk) -> None:
-        require_sound(chunk.numbers, self.numbers, self.missing, self.rows)
-        values = chunk.numbers.astype(np.float64)
-        there = ~np.isnan(values)
-        count = there.sum(axis=0)
-        mean = np.where(there, values, 0.0).sum(axis=0) / np.maximum(count, 1)
-        square = (np.where(there, values - mean, 0.0) ** 2).sum(axis=0)
-        # Two lots of rows joined: the update of Chan, Golub and LeVeque.
-        total, shift = np.maximum(self.count + count, 1), mean - self.mean
-        self.square += square + shift**2 * self.count * count / total
-        self.mean += shift * count / total
-        self.count += count
-        for name, seen in self.categories.items():
-            text = chunk.text[name]
-            if self.missing == "refuse" and (text.codes < 0).any():
-                refuse(name, "missing", int((text.codes < 0).sum()), self.rows + int(np.argmax(text.codes < 0)))
-            if len(seen) <= self.limit:
-                seen.update(text.values)
-        self.rows += len(chunk.numbers)
-
-    def deviations(self) -> np.ndarray:
-        """Standard deviations; 1 for a column that does not vary, which then becomes 0."""
-        deviation = np.sqrt(self.square / np.maximum(self.count, 1))
-        return np.where(deviation > 8 * np.finfo(np.float64).eps * np.abs(self.mean), deviation, 1.0)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 
 try:
-    from .app import app
+    from .app import app, notes
 except ImportError as error:
     if error.name not in ("cyclopts", "rich"):
         raise
     sys.exit('the command line needs two small packages: pip install "bochner[cli]"')
 
+from ..validation import command_line
 from . import benchmarks, datasets, demonstration, describing, learning, predicting, reproducing  # noqa: F401
 
 EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 130
@@ -22,7 +23,8 @@ def main(arguments: list[str] | None = None) -> None:
         app.help_print()
         sys.exit(EXIT_BAD_INPUT)
     try:
-        app(arguments)
+        with command_line(), notes():
+            app(arguments)
     except KeyboardInterrupt:
         print("\nbochner: interrupted; no half-written file is left.", file=sys.stderr)
         sys.exit(EXIT_INTERRUPTED)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from cyclopts import App, Parameter
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -28,6 +30,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.register_install_completion_command()
+NOTES: list[str] = []  # what a command had to say beside its result
 
 
 @Parameter(name="*")
@@ -59,7 +62,8 @@ class Reading:
     drop: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     """A column to leave out; may be given several times."""
     missing: str = "refuse"
-    """Missing values: "refuse" them, naming the column, or take the "mean" of the column."""
+    """Missing values: "refuse" them, naming the column, or take the "mean" of the column. Where nearly all texts of a
+    column are numbers, the others count as missing."""
     text: str = "auto"
     """Columns of text: "onehot", "hash", or "auto", which hashes those with more than --categories values."""
     text_columns: Annotated[tuple[str, ...], Parameter(negative="")] = ()
@@ -74,13 +78,17 @@ class Reading:
     """Whether CSV files start with the names of their columns; else these are f0, f1, ..."""
     delimiter: str | None = None
     """What separates columns of CSV files."""
+    decimal: str | None = None
+    """The sign of fractions in text, "." or ","; found out by column if not given."""
+    encoding: str = "utf-8"
+    """The encoding of CSV files, such as latin-1."""
 
     def read(self, files: Sequence[str], target: str | None) -> Any:
         return bochner.read(
             list(files), target=target, weight=self.weight, drop=self.drop, missing=self.missing, text=self.text,
             text_columns=self.text_columns,
             categories=self.categories, standardize=self.standardize, format=self.format, header=self.header,
-            delimiter=self.delimiter,
+            delimiter=self.delimiter, decimal=self.decimal, encoding=self.encoding,
         )  # fmt: skip
 
 
@@ -95,9 +103,38 @@ def load_model(path: Path) -> Any:
 def show(printing: Printing, result: Any, table: RenderableType) -> None:
     """The result as JSON, or the table."""
     if printing.as_json:
-        print(json.dumps(result, indent=1))
+        noted = {"notes": NOTES.copy()} if NOTES and isinstance(result, dict) else {}
+        print(json.dumps(typed(result | noted if noted else result), indent=1))
     else:
         Console().print(table, highlight=False)
+
+
+def typed(value: Any) -> Any:
+    """A value as JSON has it: numbers as numbers, what is none of its kinds as text."""
+    if isinstance(value, dict):
+        return {str(name): typed(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [typed(part) for part in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return typed(value.tolist())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else str(value)  # which JSON has no numbers for
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Warnings of the library as lines for a reader, and kept for JSON."""
+    NOTES.clear()
+
+    def note(message: Any, *place: Any) -> None:
+        NOTES.append(" ".join(str(message).split()))
+        print(f"bochner: note: {NOTES[-1]}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = note  # type: ignore[assignment]
+        yield
 
 
 def two_columns(title: str, rows: dict[str, Any]) -> Table:

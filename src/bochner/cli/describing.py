@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 
 import bochner
@@ -38,15 +39,49 @@ def facts(model: Any, path: Path) -> dict[str, Any]:
         "columns": list(map(str, getattr(model, "feature_names_in_", range(model.n_features_in_)))),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "basis": type(basis).__name__,
-        "parameters": {name: str(value) for name, value in basis.get_params(deep=False).items()},
+        "parameters": basis.get_params(deep=False),
         "alpha": model.alpha_,
-        "learned_numbers": learned_numbers(model),
+        "learned_numbers": counted(model),
+        **how_good(model),
         "explanation": model.explain_fit().splitlines(),
     }
 
 
+def counted(model: Any) -> int:
+    """Coefficients and intercepts."""
+    if hasattr(model, "_refresh"):
+        return learned_numbers(model)
+    return int(np.size(model.coef_) + np.size(model.intercept_))
+
+
+def how_good(model: Any) -> dict[str, Any]:
+    """What the fit expects of new rows, if it knows: the share of wrong labels, or R^2, with its standard error."""
+    score = getattr(model, "cv_score_", None)
+    if score is None:
+        return {}
+    name, value = ("error", 1.0 - score) if hasattr(model, "classes_") else ("r2", score)
+    return {
+        f"cross_validated_{name}": float(value),
+        "cross_validated_standard_error": getattr(model, "cv_standard_error_", None),
+    }
+
+
+def in_words(good: dict[str, Any]) -> str:
+    spread = good["cross_validated_standard_error"]
+    if "cross_validated_error" in good:
+        more = "" if spread is None else f" ± {spread:.2%}"
+        return f"{good['cross_validated_error']:.2%}{more} of the labels are wrong, cross-validated"
+    more = "" if spread is None else f" ± {spread:.2g}"
+    return f"R² = {good['cross_validated_r2']:.4g}{more}, cross-validated"
+
+
 def described(model: Any, path: Path, title: str) -> Table:
-    rows = dict(line.split(": ", 1) for line in model.explain_fit().splitlines())
+    rows: dict[str, Any] = {}
+    for line in model.explain_fit().splitlines():
+        name, _, said = line.partition(": ")
+        rows[name if said else "note"] = said or name
+    if good := how_good(model):
+        rows["how good"] = in_words(good)
     if hasattr(model, "classes_"):
         labels = [str(label) for label in model.classes_[:12]]
         rows["classes"] = f"{len(model.classes_)}: " + ", ".join(labels) + (", ..." if len(model.classes_) > 12 else "")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +14,9 @@ from cyclopts import Parameter
 
 import bochner
 
-from ..blocks import Recipe, rows_per_block
+from ..blocks import Block, Recipe, rows_per_block
+from ..models.base import RandomFeatureModel
+from ..models.ways.calibration import probabilities
 from .app import Printing, app, load_model, show, two_columns
 from .writing import writer_for
 
@@ -25,10 +30,15 @@ def predict(
     out: Path,
     target: str | None = None,
     scores: Annotated[bool, Parameter(negative="")] = False,
+    proba: Annotated[bool, Parameter(negative="")] = False,
     std: Annotated[bool, Parameter(negative="")] = False,
+    keep: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    missing: str | None = None,
     format: str | None = None,
     header: bool = True,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str = "utf-8",
     printing: Printing = Printing(),  # noqa: B008
 ) -> None:
     """Predict the rows of files, streaming them to another file.
@@ -45,32 +55,41 @@ def predict(
         The column with the true values, if there is one: the error is told at the end.
     scores
         Write the scores of the classes too.
+    proba
+        Write the probabilities of the classes too.
     std
         Write the standard deviation of each prediction too (regression; the model must be saved with --sums).
+    keep
+        A column to carry over to the predictions as it stands, such as an identifier; may be given several times.
+    missing
+        Missing values: "refuse" them or take the "mean" of the column in the fit; as in the fit if not given.
     format
         parquet, ipc, csv, json, npy, hdf5 or svmlight, if the files' names do not tell.
     header
         Whether CSV files start with the names of their columns.
     delimiter
         What separates columns of CSV files.
+    decimal
+        The sign of fractions in text, "." or ","; as in the fit if not given.
+    encoding
+        The encoding of CSV files, such as latin-1.
     """
     begun = time.perf_counter()
     fitted = load_model(model)
-    classifies = hasattr(fitted, "classes_")
-    if std and classifies:
-        raise ValueError("--std is for regression; use --scores for a classifier.")
-    if scores and not classifies:
-        raise ValueError("--scores is for classification; use --std for a regressor.")
+    wanted = {"scores": scores, "proba": proba, "std": std}
+    require_possible(fitted, target, wanted)
+    reading = {
+        "format": format, "header": header, "delimiter": delimiter, "decimal": decimal, "encoding": encoding,
+        "missing": missing,
+    }  # fmt: skip
     with printing.settings():
-        blocks = rows_for(fitted, files, target, format, header, delimiter)
-        several = not classifies and np.ndim(fitted.intercept_) > 0
-        if target is not None and several:
-            raise ValueError("--target is one column, and the model predicts several: leave it out.")
-        judge = None if several else Judge(classifies)
+        blocks = rows_for(fitted, files, {"target": target, **reading})
+        judge = None if predicts_several(fitted) else Judge(hasattr(fitted, "classes_"))
+        rows = rows_at_a_time(fitted)
         with writer_for(out, blocks.n_rows) as write:
-            for block in blocks.walk(rows_at_a_time(fitted), title="predictions"):
-                columns = predicted(fitted, block.X, scores, std)
-                write(columns)
+            for block, kept in zip(blocks.walk(rows, title="predictions"), columns_kept(blocks, keep, rows)):  # noqa: B905
+                columns = predicted(fitted, block, wanted)
+                write({**kept, **columns})
                 if judge is not None and block.y is not None:
                     judge.add(columns["prediction"], block.y)
     result = {"rows": blocks.n_rows, "file": str(out), "seconds": time.perf_counter() - begun}
@@ -79,14 +98,43 @@ def predict(
     show(printing, result, two_columns("Predictions", result))
 
 
-def rows_for(model: Any, files: list[str], target: str | None, format: Any, header: bool, delimiter: Any) -> Any:
+def require_possible(model: Any, target: str | None, wanted: dict[str, bool]) -> None:
+    """Refuse what this model cannot tell before any row is read."""
+    classifies = hasattr(model, "classes_")
+    if wanted["std"] and classifies:
+        raise ValueError("--std is for regression; use --scores or --proba for a classifier.")
+    for name in ("scores", "proba"):
+        if wanted[name] and not classifies:
+            raise ValueError(f"--{name} is for classification; use --std for a regressor.")
+    if target is not None and predicts_several(model):
+        raise ValueError("--target is one column, and the model predicts several: leave it out.")
+
+
+def predicts_several(model: Any) -> bool:
+    return not hasattr(model, "classes_") and np.ndim(model.intercept_) > 0
+
+
+def rows_for(model: Any, files: list[str], how: dict[str, Any]) -> Any:
     """Rows as the model wants them: by its recipe, or plain numbers."""
-    how: dict[str, Any] = {"target": target, "format": format, "header": header, "delimiter": delimiter}
     if hasattr(model, "recipe_"):
         return bochner.read(files, recipe=model.recipe_, **how)
+    if how["missing"] == "mean":
+        raise ValueError("the model was fitted to plain numbers and knows no means: --missing mean is not possible.")
     if hasattr(model, "feature_names_in_"):
         return bochner.read(files, recipe=plain_recipe(model.feature_names_in_.tolist()), **how)
     return bochner.read(files, standardize=False, n_columns=model.n_features_in_, **how)
+
+
+def columns_kept(blocks: Any, names: tuple[str, ...], rows: int) -> Iterator[dict[str, Any]]:
+    """The columns to carry over, block by block; none of them for ever, if none are asked for."""
+    if not names:
+        return repeat({})
+    if not hasattr(blocks, "kept"):
+        raise ValueError("svmlight rows have no columns to --keep.")
+    for name in names:
+        if re.fullmatch(r"(prediction|std)( \d+)?|(score|probability) .*", name):
+            raise ValueError(f"--keep {name}: predictions have a column of that name themselves.")
+    return blocks.kept(list(dict.fromkeys(names)), rows)
 
 
 def plain_recipe(names: list[str]) -> Recipe:
@@ -98,19 +146,22 @@ def rows_at_a_time(model: Any) -> int:
     return rows_per_block(4 * int(model.basis_.n_components))
 
 
-def predicted(model: Any, X: np.ndarray, scores: bool, std: bool) -> dict[str, np.ndarray]:
-    """Named columns of a block of predictions."""
-    block = bochner.blocks.MemoryBlocks(X, recipe=getattr(model, "recipe_", None))
+def predicted(model: Any, block: Block, wanted: dict[str, bool]) -> dict[str, np.ndarray]:
+    """Named columns of the predictions of a block, which is on its way already: nothing is read or checked again."""
+    rows = block if isinstance(model, RandomFeatureModel) else block.X
     if not hasattr(model, "classes_"):
-        mean, *deviation = model.predict(block, return_std=True) if std else (model.predict(block),)
-        return {**numbered("prediction", mean), **(numbered("std", deviation[0]) if std else {})}
-    decision = model.decision_function(block)
+        mean, *deviation = model.predict(rows, return_std=True) if wanted["std"] else (model.predict(rows),)
+        return {**numbered("prediction", mean), **(numbered("std", deviation[0]) if wanted["std"] else {})}
+    decision = model.decision_function(rows)
     winners = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
     columns = {"prediction": model.classes_[winners]}
-    if scores:
-        named = [str(label) for label in model.classes_]
+    if wanted["proba"]:
+        known = getattr(model, "temperature_", None)
+        shares = model.predict_proba(rows) if known is None else probabilities(decision, known)
+        columns |= {f"probability {label}": shares[:, k] for k, label in enumerate(model.classes_)}
+    if wanted["scores"]:
         table = np.column_stack([-decision, decision]) if decision.ndim == 1 else decision
-        columns |= {f"score {label}": table[:, k] for k, label in enumerate(named)}
+        columns |= {f"score {label}": table[:, k] for k, label in enumerate(model.classes_)}
     return columns
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..storage import replacing
 
-Columns = dict[str, np.ndarray]
+Columns = dict[str, Any]  # arrays, of numpy for what is predicted, of Arrow for what is carried over
 Write = Callable[[Columns], None]
 
 
@@ -53,8 +53,8 @@ def arrow_writer(file: BinaryIO, path: Path, rows: int) -> Iterator[Write]:
     opened: list[Any] = []
 
     def write(columns: Columns) -> None:
-        plain = {name: v.tolist() if v.dtype.kind in "OU" else v for name, v in columns.items()}
-        table = pa.table({name: pa.array(values) for name, values in plain.items()})
+        plain = {name: v if is_arrow(v) or v.dtype.kind not in "OU" else v.tolist() for name, v in columns.items()}
+        table = pa.table({name: values if is_arrow(values) else pa.array(values) for name, values in plain.items()})
         if not opened:
             is_parquet = path.suffix.lower() == ".parquet"
             opened.append((parquet.ParquetWriter if is_parquet else ipc.new_file)(file, table.schema))
@@ -72,6 +72,7 @@ def npy_writer(file: BinaryIO, path: Path, rows: int) -> Iterator[Write]:
 
     def write(columns: Columns) -> None:
         nonlocal kind
+        columns = {name: as_numpy(values) for name, values in columns.items()}
         if any(values.dtype.kind == "O" for values in columns.values()) or len({v.dtype for v in columns.values()}) > 1:
             raise ValueError(f"{str(path)!r} cannot hold columns of several types or of text: write .csv or .parquet.")
         values = next(iter(columns.values())) if len(columns) == 1 else np.column_stack(list(columns.values()))
@@ -82,6 +83,14 @@ def npy_writer(file: BinaryIO, path: Path, rows: int) -> Iterator[Write]:
         file.write(np.ascontiguousarray(values).tobytes())
 
     yield write
+
+
+def is_arrow(values: Any) -> bool:
+    return hasattr(values, "null_count")
+
+
+def as_numpy(values: Any) -> np.ndarray:
+    return values.to_numpy(zero_copy_only=False) if is_arrow(values) else values
 
 
 WRITERS = {

@@ -21,13 +21,13 @@ from ..bases import REGISTRY, Basis, RandomFourier
 from ..bases.base import PRECISIONS
 from ..bases.design import Design, times_columns
 from ..bases.settle import draw_seed
-from ..blocks import Blocks, Journal, rows_per_block
+from ..blocks import Block, Blocks, Journal, rows_per_block
 from ..config import get_config
 from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive
-from .checks import row_slices, split_target
+from .checks import row_slices, split_target, with_recipe
 from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .precision import choose_precision, too_coarse
@@ -117,13 +117,14 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     ) -> Any:
         """Fit to rows X and targets y.
 
-        X : array, memory map, CSR matrix, frame, torch tensor, or Blocks such as those of bochner.read.
+        X : array, memory map, CSR matrix, frame, torch tensor, or Blocks such as those of bochner.read. A frame with
+            text, dates, truth values or missing numbers is encoded as bochner.read(frame, missing="mean") does it.
         sample_weight : weights of the rows, or None. target : the column of a frame X that holds y.
         checkpoint : a folder in which sums are kept while they are made. If the work is interrupted, the same call goes
             on where it stopped and ends with the same bits. Delete the folder when the model is saved.
         """
         if not isinstance(X, Blocks):
-            X, y = split_target(X, y, target)
+            X, y, sample_weight = with_recipe(*split_target(X, y, target), sample_weight)
         elif target is not None:
             raise ValueError("the blocks have their own targets: give target to bochner.read.")
         self._check_parameters()
@@ -316,7 +317,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             self._require_same_columns(X)
             blocks = X.walk(rows_per_block(width), title="predictions")
             return X.n_rows, ((slice(b.start, b.start + b.X.shape[0]), b.X) for b in blocks)
-        rows = self._validate_rows(X)
+        rows = X.X if isinstance(X, Block) else self._validate_rows(X)  # a block is made as those of the fit were
         return rows.shape[0], ((part, rows[part]) for part in row_slices(rows.shape[0], width))
 
     def _meet_blocks(self, blocks: Blocks, first: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import to_numpy
-from ..blocks import rows_per_block
+from ..blocks import frame_blocks, rows_per_block
 from ..validation import require_finite
 
 
@@ -18,9 +18,33 @@ def split_target(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         return X, y
     if y is not None:
         raise ValueError("y is given twice: as an array and as target.")
-    if not hasattr(X, "columns") or target not in list(X.columns):
+    if target not in list(getattr(X, "column_names", getattr(X, "columns", []))):
         raise ValueError(f"X has no column {target!r} to take as the target.")
-    return (X.drop(columns=target) if hasattr(X, "iloc") else X.drop(target)), X[target].to_numpy()
+    gaps = int(X[target].isna().sum()) if hasattr(X, "iloc") else as_number(X[target].null_count)
+    if gaps:
+        raise ValueError(f"the target {target!r} has {gaps:,} missing values: leave those rows out.")
+    return split_column(X, target)
+
+
+def split_column(X: Any, name: str) -> tuple[Any, np.ndarray]:
+    """A frame without one of its columns, and that column."""
+    if hasattr(X, "column_names"):
+        return X.drop_columns([name]), X[name].to_numpy()
+    return (X.drop(columns=name) if hasattr(X, "iloc") else X.drop(name)), X[name].to_numpy()
+
+
+def as_number(count: Any) -> int:
+    """A count that polars has as a method, and Arrow as a number."""
+    return int(count() if callable(count) else count)
+
+
+def with_recipe(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Rows, targets and weights; a frame of more than plain numbers as blocks, which have them all."""
+    weight = sample_weight
+    if weight is not None and hasattr(X, "columns"):
+        weight = check_weights(weight, len(X))
+    blocks = frame_blocks(X, y, weight)
+    return (X, y, sample_weight) if blocks is None else (blocks, None, None)
 
 
 def check_weights(sample_weight: Any, rows: int, some: bool = False) -> np.ndarray | None:

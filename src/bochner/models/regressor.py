@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from ..validation import FitWarning
+from ..validation import FitWarning, option
 from .base import RandomFeatureModel, Scored, adds_rows
 from .doubts import leverage_share
 from .targets import Numeric
@@ -133,8 +133,8 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         fit = self._refresh()
         if fit.posterior is None:
             raise ValueError(
-                "return_std needs the Gram or the kernel matrix: fit with solver='cholesky' or 'dual', and save with "
-                "sums=True."
+                "return_std needs the Gram or the kernel matrix: fit with "
+                f"{option('solver', 'cholesky')} or 'dual', and save with {option('sums', True)}."
             )
         n, blocks = self._rows_to_predict(X, fit.posterior.width)
         spread = np.empty(n)

@@ -17,7 +17,7 @@ from ..kernels import Kernel
 from ..losses import Loss
 from ..moments import FoldedMoments, Moments
 from ..solvers import SGD, Adam, DoublyStochastic, Solution
-from ..validation import require_integer
+from ..validation import option, require_integer
 from .trials import Choice
 from .ways.penalty import FOLDS, CrossValidated
 from .ways.primal import PrimalPosterior
@@ -62,7 +62,7 @@ class Saved:
         take more rows, and tell standard deviations.
         """
         if sums:
-            self._require_sums("save(sums=True)")  # type: ignore[attr-defined]
+            self._require_sums(f"save with {option('sums', True)}")  # type: ignore[attr-defined]
         tree = {"model": type(self).__name__, "state": self._to_state(sums)}
         storage.save(path, KIND, VERSION, tree, PARTS)
 

@@ -15,6 +15,7 @@ from ..blocks import Blocks, MemoryBlocks
 from ..blocks.memory import is_mapped
 from ..config import memory_budget
 from ..moments import FoldedMoments, require_squares
+from ..validation import option
 from .rows import OpenJournal, Ready, own_targets, ready_arrays, ready_blocks
 from .ways.dual import DualPosterior
 from .ways.folds import reduce_folds
@@ -182,8 +183,8 @@ class Streaming(ABC):
         if self.sums_ is None:
             how = self._solved.solution.method
             raise ValueError(
-                f"{verb} needs the sums of the fit, which are not at hand: fit with loss='squared' and "
-                f"solver='cholesky' (this was {how}), and save with sums=True."
+                f"{verb} needs the sums of the fit, which are not at hand: fit with {option('loss', 'squared')} and "
+                f"{option('solver', 'cholesky')} (this was {how}), and save with {option('sums', True)}."
             )
         return self.sums_
 

@@ -25,6 +25,7 @@ class LabelCounts:
 
     labels: np.ndarray
     weights: np.ndarray
+    rows: int = 0
 
     @classmethod
     def of(cls, y: np.ndarray, weight: np.ndarray | None) -> LabelCounts:
@@ -38,12 +39,12 @@ class LabelCounts:
         labels, index = sorted_labels(y)
         if len(labels) > MOST_CLASSES:
             raise ValueError(f"y has more than {MOST_CLASSES:,} different labels: it does not look like classes.")
-        return cls(labels, np.bincount(index, weight, minlength=len(labels)).astype(np.float64))
+        return cls(labels, np.bincount(index, weight, minlength=len(labels)).astype(np.float64), len(y))
 
     def __iadd__(self, other: LabelCounts) -> LabelCounts:
         both = np.concatenate([self.labels, other.labels])
         joined = LabelCounts.of(both, np.concatenate([self.weights, other.weights]))
-        self.labels, self.weights = joined.labels, joined.weights
+        self.labels, self.weights, self.rows = joined.labels, joined.weights, self.rows + other.rows
         return self
 
 
@@ -93,6 +94,11 @@ class Labelled:
         return LabelCounts.of(y, weight)
 
     def _learn(self, summary: LabelCounts, classes: Any = None) -> None:
+        if classes is None and FEW < len(summary.labels) == summary.rows:
+            raise ValueError(
+                f"y has {summary.rows:,} different labels in {summary.rows:,} rows, so no class can be learned from "
+                "another row: these are identifiers or numbers, not classes; choose another target, or a regressor."
+            )
         self.classes_ = summary.labels if classes is None else sorted_labels(np.asarray(classes))[0]
         if len(self.classes_) < 2:
             raise ValueError(

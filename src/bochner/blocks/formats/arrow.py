@@ -2,50 +2,95 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ..recipe import Chunk, Text
-from .base import Choice, Table, pick_columns, stamp
+from ...validation import option
+from ..recipe import Chunk
+from .base import Choice, Csv, MisreadError, Table, pick_columns, stamp
 
 try:
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.dataset as ds
 except ImportError:
     raise ImportError('reading tables needs pyarrow: pip install "bochner[files]"') from None
 
+from .columns import as_numbers, as_target, as_text, is_date, is_number, is_text, said_numbers
+
+MISREAD = re.compile(r"In CSV column #(\d+): .*conversion error to (?!string)")
+FEW = 4  # columns that turn out to be text one by one; then all of them are read so
 SMALL = {"float", "halffloat", "int8", "uint8", "int16", "uint16", "bool"}  # types that float32 holds exactly
 
 
 class ArrowTable(Table):
     """A table of one or more files with the same columns."""
 
-    def __init__(
-        self, source: Any, choice: Choice, format: str = "memory", header: bool = True, delimiter: str = ","
-    ) -> None:
+    def __init__(self, source: Any, choice: Choice, format: str = "memory", csv: Csv = Csv()) -> None:  # noqa: B008
         self.source, self.target, self.weight, self.format = source, choice.target, choice.weight, format
         self.where = f"{source[0]!r}" if isinstance(source, list) else "the table"
-        with clear_errors(self.where):
-            self.dataset = open_dataset(source, format, choice, header, delimiter)
+        self.choice, self.csv, self.typed = choice, csv, format != "csv"
+        self.open()
+
+    def open(self) -> None:
+        """Find out which columns there are and what they hold."""
+        choice = self.choice
+        with clear_errors(self.where, self.csv.encoding):
+            self.dataset = open_dataset(self.source, self.format, choice, self.csv)
             schema, present = self.dataset.schema, self.dataset.schema.names
             self.pieces = [piece for part in self.dataset.get_fragments() for piece in row_groups(part)]
         self.names = pick_columns(present, choice, self.where)
         self.types = {name: schema.field(name).type for name in present}
         self.texts = [name for name in self.names if is_text(self.types[name]) or name in choice.texts]
-        if self.weight is not None and not is_number(self.types[self.weight]):
-            raise ValueError(f"the weights {self.weight!r} hold {self.types[self.weight]}, and must be numbers.")
-        for name in self.numbers:
-            if not is_number(self.types[name]):
-                raise ValueError(
-                    f"column {name!r} holds {self.types[name]}, which is neither number nor text: "
-                    f"drop it (drop=[{name!r}]) or make it a number first."
-                )
+        kept = (*choice.texts, *(name for name in self.texts if pa.types.is_dictionary(self.types[name])))
+        self.undecided = [name for name in self.texts if name not in kept]
+        self.dates = [name for name in self.numbers if is_date(self.types[name])]
+        self.require_kinds()
         kinds = {str(self.types[name]) for name in self.numbers}
         self.dtype = next(iter(kinds)) if kinds in ({"uint8"}, {"int8"}) else "float32" if kinds <= SMALL else "float64"
         self.counts = [known_rows(piece) for piece in self.pieces]
+
+    def require_kinds(self) -> None:
+        """Refuse columns that are neither numbers nor text nor dates."""
+        if self.weight is not None and not is_number(self.types[self.weight]):
+            raise ValueError(f"the weights {self.weight!r} hold {self.types[self.weight]}, and must be numbers.")
+        used = [*self.names, *([] if self.target is None else [self.target])]
+        if self.format == "csv" and any(pa.types.is_binary(self.types[name]) for name in used):
+            raise ValueError(not_utf8(self.where, self.csv.encoding))
+        for name in self.numbers:
+            if not (is_number(self.types[name]) or name in self.dates):
+                raise ValueError(
+                    f"column {name!r} holds {self.types[name]}, which is neither number nor text nor date: "
+                    f"leave it out with {option('drop', [name])}, or make it a number first."
+                )
+
+    def loosen(self, column: int) -> None:
+        name = self.dataset.schema.names[column]
+        loose = (*self.choice.loose, name)
+        self.choice = self.choice._replace(loose=loose, all_loose=self.choice.all_loose or len(loose) > FEW)
+        self.open()
+
+    def kept(self, names: list[str], rows: int) -> Iterator[dict[str, Any]]:
+        for name in names:
+            self.column_name(name)
+        with clear_errors(self.where, self.csv.encoding):
+            kind, schema = self.format, self.dataset.schema
+            if self.format == "csv":  # as it is written, be it 007
+                kind = csv_format(self.csv, dict.fromkeys(names, pa.string()), nulls=False)
+                schema = None
+            elif self.format == "json":
+                schema = None
+            dataset = self.dataset if self.format == "memory" else ds.dataset(self.source, format=kind, schema=schema)
+            held = pa.table({name: pa.array([], dataset.schema.field(name).type) for name in names})
+            for batch in dataset.to_batches(columns=names, batch_size=rows, batch_readahead=1, fragment_readahead=1):
+                held = pa.concat_tables([held, pa.table(batch)])
+                while held.num_rows >= rows:
+                    yield {name: held.column(name).slice(0, rows).combine_chunks() for name in names}
+                    held = held.slice(rows)
+            if held.num_rows:
+                yield {name: held.column(name).combine_chunks() for name in names}
 
     def sizes(self) -> list[Any]:
         if not isinstance(self.source, list):
@@ -61,7 +106,7 @@ class ArrowTable(Table):
         fragment = self.pieces[piece]
         columns = [name for name in [*self.names, self.target, self.weight] if name is not None]
         where = getattr(fragment, "path", "") or self.where
-        with clear_errors(where):
+        with clear_errors(where, self.csv.encoding):
             absent = [name for name in columns if name not in fragment.physical_schema.names]
             if absent:
                 raise ValueError(f"{where} has no column {absent[0]!r}.")
@@ -84,11 +129,11 @@ class ArrowTable(Table):
             column = batch.column(name)
             if column.null_count and numbers.dtype.kind != "f":
                 numbers = numbers.astype(np.float32)
-            numbers[:, k] = as_numbers(column)
+            numbers[:, k] = said_numbers(column, self.hows[name]) if name in self.hows else as_numbers(column)
         return Chunk(
             numbers,
             {name: as_text(batch.column(name)) for name in self.texts},
-            None if self.target is None else as_target(batch.column(self.target), self.target),
+            None if self.target is None else as_target(batch.column(self.target), self.target, self.target_how),
             None if self.weight is None else as_numbers(batch.column(self.weight)),
         )
 
@@ -96,38 +141,40 @@ class ArrowTable(Table):
 # ---- files ----
 
 
-def open_dataset(source: Any, format: str, choice: Choice, header: bool, delimiter: str) -> Any:
+def open_dataset(source: Any, format: str, choice: Choice, csv: Csv) -> Any:
     """The files as one table, of types that hold the numbers of all of them."""
     if not isinstance(source, list):
         return ds.dataset(source)
-    kind = csv_format(header, delimiter, {}) if format == "csv" else format
+    kind = csv_format(csv, {}) if format == "csv" else format
     schemas = [ds.dataset(file, format=kind).schema for file in source]
     fields = pa.unify_schemas(schemas, promote_options="permissive")
     if format in ("csv", "json"):
-        fields = pa.schema([field.with_type(settled(field, choice)) for field in fields])
+        fields = pa.schema([field.with_type(settled(field, choice, format)) for field in fields])
     if format == "csv":
-        kind = csv_format(header, delimiter, {field.name: field.type for field in fields})
+        kind = csv_format(csv, {field.name: field.type for field in fields})
     return ds.dataset(source, format=kind, schema=fields)
 
 
-def settled(field: Any, choice: Choice) -> Any:
+def settled(field: Any, choice: Choice, format: str) -> Any:
     """The type of a column of text files, where it is guessed from the first rows only.
 
     An integer may have a fraction later, and an empty column numbers. A target stays what it is: it may be labels.
     """
-    if field.name in choice.texts:
-        return pa.string()
     whole = pa.types.is_integer(field.type) and field.name != choice.target
+    number = whole or pa.types.is_null(field.type) or pa.types.is_floating(field.type)
+    loose = field.name in choice.loose or (choice.all_loose and number)
+    if field.name in choice.texts or (loose and format == "csv" and field.name != choice.weight):
+        return pa.string()
     return pa.float64() if whole or pa.types.is_null(field.type) else field.type
 
 
-def csv_format(header: bool, delimiter: str, types: dict[str, Any]) -> Any:
+def csv_format(how: Csv, types: dict[str, Any], nulls: bool = True) -> Any:
     from pyarrow import csv
 
     return ds.CsvFileFormat(
-        parse_options=csv.ParseOptions(delimiter=delimiter),
-        read_options=csv.ReadOptions(autogenerate_column_names=not header),
-        convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=True),
+        parse_options=csv.ParseOptions(delimiter=how.delimiter),
+        read_options=csv.ReadOptions(autogenerate_column_names=not how.header, encoding=how.encoding),
+        convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=nulls),
     )
 
 
@@ -145,64 +192,39 @@ def known_rows(fragment: Any) -> int | None:
 class clear_errors:  # noqa: N801, used as a verb
     """What pyarrow complains of, as a ValueError of one line that names the file."""
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self, where: str, encoding: str = "utf-8") -> None:
+        self.where, self.encoding = where, encoding
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, pa.ArrowException | UnicodeDecodeError | OSError):
-            said = (str(error).splitlines() or [type(error).__name__])[0]
-            # The last of several "file cannot be opened because ..." says what it is.
-            raise ValueError(f"{self.where} cannot be read: {said.split('Invalid: ')[-1][:300]}") from None
+        if not isinstance(error, pa.ArrowException | UnicodeError | OSError | LookupError):
+            return
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        if isinstance(error, LookupError):
+            raise ValueError(f"{option('encoding', self.encoding)} is not known: {said}.") from None
+        if isinstance(error, UnicodeError) or "invalid UTF8" in said:
+            raise ValueError(not_utf8(self.where, self.encoding)) from None
+        # The last of several "file cannot be opened because ..." says what it is.
+        message = f"{self.where} cannot be read: {said.split('Invalid: ')[-1][:300]}"
+        if "CSV parse error" in said and "Expected 1 columns" in said:
+            message += f" Is the delimiter another one, such as {option('delimiter', ';')}?"
+        misread = MISREAD.search(said)
+        raise (MisreadError(int(misread[1]), message) if misread else ValueError(message)) from None
 
 
-# ---- columns ----
+def not_utf8(where: str, encoding: str) -> str:
+    """What to do about a file in another encoding than the one it was read in."""
+    if encoding.lower() not in ("utf-8", "utf8"):
+        return f"{where} is not text in {encoding}: give another {option('encoding', 'utf-8')}."
+    return (
+        f"{where} is not UTF-8, but by the look of it Latin-1 (ISO 8859-1) or the like: give "
+        f"{option('encoding', 'latin-1')}, or convert it to UTF-8 first."
+    )
 
 
-def is_text(kind: Any) -> bool:
-    kinds = (pa.types.is_dictionary, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(is_kind(kind) for is_kind in kinds)
-
-
-def is_number(kind: Any) -> bool:
-    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
-    return any(is_kind(kind) for is_kind in kinds)
-
-
-def as_numbers(column: Any) -> np.ndarray:
-    """Numbers with NaN where they are missing."""
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
-    if pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
-    return column.to_numpy(zero_copy_only=False)
-
-
-def as_text(column: Any) -> Text:
-    if not is_text(column.type):
-        column = column.cast(pa.string())
-    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    codes = pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-    values = [str(value) for value in coded.dictionary.to_pylist()]
-    used = np.unique(codes[codes >= 0])  # a dictionary may hold values that these rows do not have
-    places = np.full(len(values) + 1, -1)
-    places[used] = np.arange(len(used))
-    return Text(places[codes], [values[k] for k in used])
-
-
-def as_target(column: Any, name: str) -> np.ndarray:
-    if column.null_count:
-        raise ValueError(f"the target {name!r} has {column.null_count:,} missing values: leave those rows out.")
-    if is_text(column.type):
-        codes, values = as_text(column)
-        return np.array(values, dtype=np.str_)[codes] if values else np.empty(0, dtype=np.str_)
-    if not is_number(column.type):
-        raise ValueError(f"the target {name!r} holds {column.type}, which is neither number nor text.")
-    if pa.types.is_boolean(column.type):
-        return column.to_numpy(zero_copy_only=False)
-    return as_numbers(column)
+# ---- frames ----
 
 
 def arrow_table(frame: Any) -> Any:
@@ -211,5 +233,21 @@ def arrow_table(frame: Any) -> Any:
         if isinstance(frame, pa.Table):
             return frame
         if hasattr(frame, "iloc"):
-            return pa.Table.from_pandas(frame, preserve_index=False)
+            return pa.Table.from_pandas(plain_objects(frame), preserve_index=False)
         return frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
+
+
+def plain_objects(frame: Any) -> Any:
+    """A pandas frame in which columns that mix text and other objects are text."""
+    names = list(frame.columns)
+    mixed: dict[Any, Any] = {}
+    for k, kind in enumerate(frame.dtypes):
+        if str(kind) == "object":
+            column = frame.iloc[:, k]
+            kinds = {type(value) for value in column[column.notna()]}
+            if str in kinds and len(kinds) > 1:
+                mixed[names[k]] = column.map(str).where(column.notna(), None)
+    out = frame.copy(deep=False) if mixed else frame
+    for name, column in mixed.items():
+        out[name] = column
+    return out

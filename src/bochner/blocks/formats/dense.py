@@ -10,6 +10,7 @@ import numpy as np
 from ...storage import first_line
 from ..paths import matching
 from ..recipe import Chunk
+from ..regroup import regroup
 from .base import Choice, Table, pick_columns, stamp
 
 
@@ -56,6 +57,16 @@ class DenseTable(Table):
         if int(number) not in range(width):
             raise ValueError(f"{self.files[0]!r} has no column {name!r}; it has {width}.")
         return number
+
+    def kept(self, names: list[str], rows: int) -> Iterator[dict[str, Any]]:
+        columns = [int(self.column_name(name)) for name in names]
+        for array in self.regrouped(rows):
+            yield {name: array[:, column] for name, column in zip(names, columns, strict=True)}
+
+    def regrouped(self, rows: int) -> Iterator[np.ndarray]:
+        """All matrices, `rows` rows at a time."""
+        pieces = ((np.array(a[k : k + rows]), None, None) for a in self.arrays for k in range(0, a.shape[0], rows))
+        return (block.X for block in regroup(pieces, 0, rows))
 
     def chunks_of(self, piece: int, start: int, rows: int) -> Iterator[Chunk]:
         array, columns = self.arrays[piece], [int(name) for name in self.names]

@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import is_torch, to_numpy
 from ...blocks import Blocks, TableBlocks
 from ...validation import require_numbers
-from ..checks import split_target
+from ..checks import split_column, split_target
 from .bags import ADVICE, Bags, Piece, SequenceBags
 
 NAMED = 1 << 16  # names of bags that are looked at together
@@ -154,7 +154,7 @@ def split_bag(X: Any, bag: str) -> tuple[Any, np.ndarray]:
     """Take the column of bags out of a frame."""
     if not hasattr(X, "columns") or bag not in list(X.columns):
         raise ValueError(f"X has no column {bag!r} to tell bags apart.")
-    return split_target(X, None, bag)
+    return split_column(X, bag)
 
 
 def columns_of(X: Any, names: Any) -> Any:

@@ -11,6 +11,7 @@ from ...blocks import MemoryBlocks
 from ...config import memory_budget
 from ...losses import Huber, Loss, Squared
 from ...streams import sample_rows
+from ...validation import option
 from .full_batch import fit_newton
 from .matrix_free import probe_alpha
 from .multipliers import fit_multipliers
@@ -27,7 +28,7 @@ def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
     The best alpha balances noise against size, which the number of rows does not change much.
     """
     if problem.asks_for("loo"):
-        raise ValueError("alpha='loo' needs the squared loss and solver 'cholesky' or 'dual'.")
+        raise ValueError(f"{option('alpha', 'loo')} needs the squared loss and solver 'cholesky' or 'dual'.")
     if isinstance(problem.alpha, float):
         return problem.alpha, "given"
     if isinstance(loss, Squared):

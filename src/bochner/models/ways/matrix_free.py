@@ -16,6 +16,7 @@ from ...moments import times_rows
 from ...ops import threads
 from ...solvers import Solution, factor_gram, sampled_preconditioner, solve_products
 from ...streams import sample_rows
+from ...validation import option
 from .calibration import Judged
 from .dual import feature_kernel, solve_kernel
 from .keeping import KeptFeatures
@@ -49,7 +50,8 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
     And scores of a few rows left out: their leverages are the answers to further right-hand sides.
     """
     if problem.asks_for("loo"):
-        raise ValueError("alpha='loo' needs the Gram or the kernel matrix, and conjugate gradients make neither.")
+        loo = option("alpha", "loo")
+        raise ValueError(f"{loo} needs the Gram or the kernel matrix, and conjugate gradients make neither.")
     scale, m = problem.scale, int(problem.basis.n_components)
     most = int(min(memory_budget() // (128 * m), LEVERAGES))
     if calibrates and most < LEVERAGES:  # a second fit costs less than so wide right-hand sides

@@ -15,6 +15,7 @@ import numpy as np
 from ...config import memory_budget
 from ...losses import EpsilonInsensitive, Hinge, Loss
 from ...solvers import Minimum, factor_gram, minimise, sampled_preconditioner
+from ...validation import option
 from .full_batch import finished
 from .objective import Piece, RiskObjective
 from .problem import Fit, Problem
@@ -76,7 +77,7 @@ class Envelope(RiskObjective):
         if needed > memory_budget() // 2:
             raise ValueError(
                 f"one multiplier for each of {problem.blocks.n_rows:,} rows and {problem.outputs} outputs needs "
-                f"{needed / 1e9:.3g} GB, over half the memory budget: use solver='sgd' or a smooth loss."
+                f"{needed / 1e9:.3g} GB, over half the memory budget: use {option('solver', 'sgd')} or a smooth loss."
             )
         super().__init__(problem, loss, alpha)
         self._inverses: list[Product] = []

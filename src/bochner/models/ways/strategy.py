@@ -11,7 +11,7 @@ from ...config import config_context, memory_budget
 from ...losses import Exponential, Huber, Loss, Squared, name_of
 from ...ops import threads
 from ...solvers import SGD, Adam, DoublyStochastic
-from ...validation import require_choice
+from ...validation import option, require_choice
 
 EXACT = ("cholesky", "dual", "cg")  # for the squared loss
 SOLVERS = ("auto", *EXACT, "newton", "box", "sgd", "adam", "doubly_stochastic")
@@ -58,7 +58,8 @@ def require_combination(loss: Loss, solver: str, max_coefficient: Any) -> None:
     elif wanted == "dual":
         missing = "which is smooth and needs no multipliers"
     raise ValueError(
-        f"solver={wanted!r} does not go with loss={name!r}, {missing}: use solver {' or '.join(map(repr, allowed))}."
+        f"{option('solver', wanted)} does not go with {option('loss', name)}, {missing}: "
+        f"use solver {' or '.join(map(repr, allowed))}."
     )
 
 

@@ -1,0 +1,58 @@
+"""Frames that models are fitted to: those of plain numbers stay as they are, all others get the recipe of `read`."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from .base import Blocks
+from .files import TableBlocks, read
+from .memory import MemoryBlocks
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars frame or an Arrow table."""
+    return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "dtypes") and not hasattr(X, "collect"))
+
+
+def frame_blocks(X: Any, y: Any, weight: Any) -> Blocks | None:
+    """The rows of a frame that holds more than plain numbers, by a recipe learned from it; None for anything else."""
+    if not is_frame(X) or is_plain(X):
+        return None
+    if y is None:
+        raise ValueError("there are no targets: give y, or target, the column of the frame that holds them.")
+    blocks = read(X, missing="mean")
+    assert isinstance(blocks, TableBlocks)
+    if blocks.n_rows == 0:
+        raise ValueError("there are no rows: at least one is needed.")
+    encoded = blocks.read(0, blocks.n_rows).X
+    # By way of a map, since blocks in memory are taken for plain arrays, which have no recipe.
+    return MemoryBlocks(encoded, target_values(y), weight, recipe=blocks.recipe).map(lambda block: block)
+
+
+def is_plain(X: Any) -> bool:
+    """Whether all columns are numbers, none of them missing."""
+    if hasattr(X, "column_names"):
+        return all(is_plain_column(X[name].to_numpy()) for name in X.column_names)
+    if hasattr(X, "iloc"):
+        return all(is_plain_column(X.iloc[:, k]) for k in range(X.shape[1]))
+    return all(is_plain_column(X[name].to_numpy()) if X[name].null_count() == 0 else False for name in X.columns)
+
+
+def is_plain_column(column: Any) -> bool:
+    kind = column.dtype
+    if str(kind) == "object":
+        return all(type(value) is not bool and isinstance(value, numbers.Real) and value == value for value in column)
+    if kind.kind in "iuc":
+        return not (hasattr(column, "isna") and column.isna().any())
+    return kind.kind == "f" and not (column.isna().any() if hasattr(column, "isna") else np.isnan(column).any())
+
+
+def target_values(y: Any) -> np.ndarray:
+    """Targets as an array, of numbers where they are numbers."""
+    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.dtype.kind == "O" and all(isinstance(value, numbers.Real) for value in values.ravel()):
+        return np.array(values.tolist())
+    return values

@@ -1,0 +1,218 @@
+"""What one pass over a table learns: means and deviations, categories of text, and which text is numbers after all."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..validation import option
+from .recipe import Chunk, Text, refuse, require_sound
+from .tokens import CODE, NAMES, SHARE, SHOWN, THOUSANDS, is_missing, listed, parse, tell_of
+
+HOWS = ("number", "comma", "date")
+WRITTEN = {"number": "1.5", "comma": "1,5"}
+DECIMALS = {".": "number", ",": "comma"}
+NOWHERE = 1 << 62
+MANY = 20  # different whole numbers are no labels, but numbers
+
+
+class Sums:
+    """Numbers of values, means and sums of squares of columns, NaN left out."""
+
+    def __init__(self, columns: int) -> None:
+        self.count, self.mean, self.square = (np.zeros(columns) for _ in range(3))
+
+    def add(self, values: np.ndarray) -> None:
+        there = ~np.isnan(values)
+        count = there.sum(axis=0)
+        mean = np.where(there, values, 0.0).sum(axis=0) / np.maximum(count, 1)
+        square = (np.where(there, values - mean, 0.0) ** 2).sum(axis=0)
+        # Two lots of rows joined: the update of Chan, Golub and LeVeque.
+        total, shift = np.maximum(self.count + count, 1), mean - self.mean
+        self.square += square + shift**2 * self.count * count / total
+        self.mean += shift * count / total
+        self.count += count
+
+    def deviations(self) -> np.ndarray:
+        """Standard deviations; 1 for a column that does not vary, which then becomes 0."""
+        deviation = np.sqrt(self.square / np.maximum(self.count, 1))
+        return np.where(deviation > 8 * np.finfo(np.float64).eps * np.abs(self.mean), deviation, 1.0)
+
+
+class Said:
+    """What a column of text would be as numbers of one kind: their sums, and what else is written there."""
+
+    def __init__(self, how: str) -> None:
+        self.how, self.sums = how, Sums(1)
+        self.strange: Counter[str] = Counter()  # the first few, and how often
+        self.strange_rows, self.first_strange, self.infinite = 0, NOWHERE, 0
+
+    def add(self, text: Text, counts: np.ndarray, gaps: np.ndarray, start: int) -> None:
+        said = parse(text.values, self.how)
+        self.infinite += int(counts[np.isinf(said)].sum())
+        strange = np.isnan(said) & ~gaps
+        self.sums.add(np.append(np.where(np.isinf(said), np.nan, said), np.nan)[text.codes][:, None])
+        if strange.any():
+            self.first_strange = min(self.first_strange, start + int(np.argmax(np.append(strange, False)[text.codes])))
+        for k in np.flatnonzero(strange):
+            self.strange_rows += int(counts[k])
+            if text.values[k] in self.strange or len(self.strange) <= SHOWN:
+                self.strange[text.values[k]] += int(counts[k])
+
+    @property
+    def count(self) -> int:
+        return int(self.sums.count[0]) + self.infinite
+
+
+class TextSurvey:
+    """A column of text: what it would be as numbers, in every way that is open."""
+
+    def __init__(self, name: str, hows: Iterable[str] = HOWS) -> None:
+        self.name, self.said = name, {how: Said(how) for how in hows}
+        self.present, self.rows, self.first_gap = 0, 0, NOWHERE
+        self.gaps: Counter[str] = Counter()  # texts that stand for a missing value
+        self.codes = self.sure_commas = False  # zeros in front; commas that are not those of thousands
+        self.example = ""
+        self.distinct: set[str] = set()
+
+    def add(self, text: Text) -> None:
+        counts = np.bincount(text.codes[text.codes >= 0], minlength=len(text.values))
+        gaps = np.array([is_missing(value) for value in text.values], dtype=bool)
+        self.present += int(counts[~gaps].sum())
+        for k in np.flatnonzero(gaps):
+            self.gaps[text.values[k]] += int(counts[k])
+        if gaps.any():
+            self.first_gap = min(self.first_gap, self.rows + int(np.argmax(np.append(gaps, False)[text.codes])))
+        for said in self.said.values():
+            said.add(text, counts, gaps, self.rows)
+        values = [value.strip() for value in text.values]
+        self.codes = self.codes or any(CODE.fullmatch(value) for value in values)
+        commas = [value for value in values if "," in value]
+        self.example = self.example or next(iter(commas), "")
+        self.sure_commas = self.sure_commas or any(not THOUSANDS.fullmatch(value) for value in commas)
+        if len(self.distinct) <= MANY:
+            self.distinct.update(values[: MANY + 1])
+        self.rows += len(text.codes)
+
+    def how(self, decimal: str | None, typed: bool) -> str | None:
+        """The kind of numbers that this column holds, or None for text. `typed` text may hold codes such as 007."""
+        enough = [h for h, said in self.said.items() if said.count and said.count >= SHARE * self.present]
+        if not enough or (typed and self.codes):
+            return None
+        best = max(enough, key=lambda h: self.said[h].count)  # the first of equals: plain numbers
+        if decimal is not None and best in WRITTEN and self.said[DECIMALS[decimal]].count < self.said[best].count:
+            given, text = option("decimal", decimal), option("text_columns", [self.name])
+            raise ValueError(
+                f"column {self.name!r} holds numbers such as {WRITTEN[best]!r}, and {given} was given: "
+                f"leave that out, or take the column for text with {text}."
+            )
+        return DECIMALS[decimal] if decimal is not None and best in WRITTEN else best
+
+    def require_commas(self) -> None:
+        """Refuse to guess what 1,234 is, and say where commas were found."""
+        if not self.sure_commas:  # a comma there is, or these would be plain numbers
+            drop, text = option("drop", [self.name]), option("text_columns", [self.name])
+            raise ValueError(
+                f"column {self.name!r} holds {self.example!r}, where the comma may be that of a fraction or one of "
+                f"thousands: give {option('decimal', ',')} for the former, else {text} or {drop}."
+            )
+        warnings.warn(f"column {self.name!r} is read with decimal commas, such as {self.example!r}.", stacklevel=2)
+
+    def settle(self, how: str, missing: str) -> None:
+        """Refuse or report what is no number in a column of numbers."""
+        said = self.said[how]
+        tokens = [*self.gaps, *said.strange]
+        count = sum(self.gaps.values()) + said.strange_rows
+        if said.strange_rows and not said.count:
+            raise ValueError(f"column {self.name!r} holds text here, and {NAMES[how]} in the fit.")
+        if said.infinite:
+            raise ValueError(f"column {self.name!r} has {said.infinite:,} infinite values: clean it first.")
+        if count and missing == "refuse":
+            refuse(self.name, "missing", count, min(self.first_gap, said.first_strange), tokens[:SHOWN])
+        if count:
+            tell_of(self.name, count, tokens, how)
+
+    def settle_target(self, decimal: str | None) -> str | None:
+        """How the texts of a target are numbers, or None if they are labels; numbers must not be missing."""
+        how = self.how(decimal, typed=False)
+        if how not in WRITTEN:
+            return None
+        said = self.said[how]
+        count = sum(self.gaps.values()) + said.strange_rows
+        if count and len(self.distinct) > MANY:
+            tokens = listed([*self.gaps, *said.strange])
+            raise ValueError(
+                f"the target {self.name!r} has {count:,} missing values, written {tokens}: leave those rows out."
+            )
+        if how == "number" or count:
+            return None
+        if decimal is None:
+            self.require_commas()
+        return how
+
+
+class Summary:
+    """What one pass over a table learns: means and deviations, and categories as long as they are not too many.
+
+    `given` says of texts that are to be numbers what they say, where a recipe knows.
+    """
+
+    def __init__(self, table: Any, limit: int, missing: str, given: dict[str, str] | None = None) -> None:
+        self.numbers, self.limit, self.missing, self.given = table.numbers, limit, missing, given
+        self.rows = 0
+        self.sums = Sums(len(self.numbers))
+        self.categories: dict[str, set[str]] = {name: set() for name in table.texts}
+        hows = dict.fromkeys(table.undecided, HOWS) if given is None else {name: (how,) for name, how in given.items()}
+        self.open = {name: TextSurvey(name, kinds) for name, kinds in hows.items()}
+        self.target = None if table.target is None else TextSurvey(str(table.target))
+
+    def add(self, chunk: Chunk) -> None:
+        if self.given is None:
+            require_sound(chunk.numbers, self.numbers, self.missing, self.rows)
+            self.sums.add(chunk.numbers.astype(np.float64))
+        for name, seen in self.categories.items():
+            text = chunk.text[name]
+            if self.missing == "refuse" and (text.codes < 0).any():
+                refuse(name, "missing", int((text.codes < 0).sum()), self.rows + int(np.argmax(text.codes < 0)))
+            if self.given is None and len(seen) <= self.limit:
+                seen.update(text.values)
+            if name in self.open:
+                self.open[name].add(text)
+        if self.target is not None and getattr(chunk.target, "dtype", np.dtype(float)).kind == "U":
+            values, codes = np.unique(chunk.target, return_inverse=True)
+            self.target.add(Text(codes, values.tolist()))
+        self.rows += len(chunk.numbers)
+
+    def settle(self, table: Any, decimal: str | None) -> dict[str, str]:
+        """Which columns of text are numbers, and of what kind; what is none among them is refused or reported."""
+        found = {name: survey.how(decimal, table.typed) for name, survey in self.open.items()}
+        hows = {name: how for name, how in found.items() if how is not None}
+        for name, how in hows.items():
+            if how == "comma" and decimal is None:
+                self.open[name].require_commas()
+            self.open[name].settle(how, self.missing)
+        self._settle_target(table, decimal)
+        sums = dict(zip(self.numbers, np.column_stack([self.sums.count, self.sums.mean, self.sums.deviations()]),
+                        strict=True))  # fmt: skip
+        for name, how in hows.items():
+            said = self.open[name].said[how].sums
+            sums[name] = np.array([said.count[0], said.mean[0], said.deviations()[0]])
+        order = [name for name in table.names if name in sums]
+        self.count, self.mean, self.deviations = np.array([sums[name] for name in order]).reshape(-1, 3).T.copy()
+        return hows
+
+    def settle_as_given(self, table: Any, missing: str, decimal: str | None) -> dict[str, str]:
+        """The columns of text that a recipe takes for numbers."""
+        assert self.given is not None
+        for name, how in self.given.items():
+            self.open[name].settle(how, missing)
+        self._settle_target(table, decimal)
+        return self.given
+
+    def _settle_target(self, table: Any, decimal: str | None) -> None:
+        if self.target is not None and self.target.rows:
+            table.target_how = self.target.settle_target(decimal)
