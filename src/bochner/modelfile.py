@@ -30,6 +30,7 @@ def with_training(tree: Any) -> Any:
     fitted = tree["state"]["fitted"]
     if "classes_" in fitted:
         fitted |= {"temperature_": None, "_calibration": ""}
+        fitted.pop("_outputs", None)  # the classes again
     tree["state"]["training"] = None
     return tree
 
@@ -66,6 +67,6 @@ def load(path: str | os.PathLike[str]) -> Any:
         for number in range(version, VERSION):
             tree = MIGRATIONS[number](tree)
         return MODELS[tree["model"]]._from_state(tree["state"])
-    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError) as error:
+    except storage.UNSOUND as error:
         why = storage.first_line(error)
         raise storage.BadFileError(f"{os.fspath(path)!r} holds no valid model ({why}).") from None

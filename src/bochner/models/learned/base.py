@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ... import storage
 from ...arrays import to_numpy
 from ...bases import Basis, Fastfood, RandomFourier
 from ...bases.settle import draw_seed
@@ -22,7 +21,7 @@ from ...blocks import Blocks
 from ...streams import Stream
 from ...validation import require_choice, require_finite, require_integer, require_numbers, require_positive
 from ..checks import check_weights, row_slices
-from ..saving import KIND, PARTS, VERSION
+from ..saving import write
 from ..ways.strategy import Limited
 from .directions import Calibrated, Directions, Free
 from .losses import Loss
@@ -201,7 +200,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, whole or not at all; `bochner.load` reads it."""
         check_is_fitted(self, "basis_")
-        storage.save(path, KIND, VERSION, {"model": type(self).__name__, "state": to_state(self)}, PARTS)
+        write(self, path, to_state(self))
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Any:
