@@ -12,118 +12,27 @@ import random
 import sys
 import tempfile
 import warnings
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # no threads before fork
 
 import numpy as np
-import pandas as pd
 import scipy.sparse
 
 import bochner
-from bochner import RandomFeatureClassifier as Classifier
-from bochner import RandomFeatureRegressor as Regressor
 from bochner import storage
-from bochner.losses import Huber
 from bochner.models.saving import KIND
 from bochner.onnx_export import to_bytes
-from bochner.solvers import SGD, Adam, DoublyStochastic
 from fuzz import refused_well, run_batches, write_raw
-
-rng = np.random.default_rng(5)
-X = rng.standard_normal((40, 3))
-Y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(40)
-THREE = np.array(["a", "bb", "c"])[np.argmax(X, axis=1)]
-TWO = (X[:, 0] > 0).astype(int)
-FRAME = pd.DataFrame(X, columns=["u", "v", "w"]).assign(t=np.array(["p", "q"])[TWO])
-POINTS = [part + k for k, part in enumerate(np.split(rng.standard_normal((60, 2)), 12))]
-
-
-@dataclass
-class Kind:
-    """A fitted model, how it is saved, and rows and targets for its verbs."""
-
-    model: Any
-    rows: Any = field(default_factory=lambda: X)
-    y: Any = field(default_factory=lambda: Y)
-    sums: bool = False
-
-    def save(self, path):
-        self.model.save(path, **({"sums": True} if self.sums else {}))
-
-
-def regressors():
-    def fitted(basis, y=Y, **how):
-        return Regressor(basis, random_state=0, **{"alpha": 0.1, **how}).fit(X, y)
-
-    two = np.column_stack([Y, -Y])
-    yield "fourier sums", Kind(fitted(bochner.RandomFourier(6), alpha="auto"), sums=True)
-    yield "fourier float32", Kind(fitted(bochner.RandomFourier(6, precision="float32", kernel="matern")))
-    yield "fourier int8 sums", Kind(fitted(bochner.RandomFourier(6, precision="int8", pairs=False)), sums=True)
-    yield "fourier laplacian", Kind(fitted(bochner.RandomFourier(6, kernel="laplacian", sampling="qmc"), two), y=two)
-    ball = bochner.kernels.BallMatern(bandwidth=1.5, degree=3)
-    yield "fourier ball", Kind(fitted(bochner.RandomFourier(6, kernel=ball, precision="int14"), alpha=[0.1, 1.0]))
-    yield "fourier grown", Kind(fitted(bochner.RandomFourier(8)).grow(4), sums=True)
-    yield "fixed", Kind(fitted(bochner.FixedFourier(np.eye(3), phases=[0.5], precision="int8")), sums=True)
-    yield "fastfood", Kind(fitted(bochner.Fastfood(6, precision="int14")), sums=True)
-    yield "fastfood float", Kind(fitted(bochner.Fastfood(6, calibration=np.ones(3), kernel="ball_matern", degree=3)))
-    yield "maxout", Kind(fitted(bochner.RandomMaxout(6, precision="int8", structured=True)), sums=True)
-    yield "maxout shared", Kind(fitted(bochner.RandomMaxout(6, shared_projections=9)))
-    yield "gated", Kind(fitted(bochner.GatedLinear(8, sparse_output=True), precision="float32"), sums=True)
-    yield "stumps", Kind(fitted(bochner.RandomStumps(6), precision="int8"), sums=True)
-    yield "bins", Kind(fitted(bochner.RandomBins(16, n_grids=3)), sums=True)
-    yield "ridge", Kind(fitted(bochner.RandomRidge(6, activation="relu", precision="int8")), sums=True)
-    yield "ridge float", Kind(fitted(bochner.RandomRidge(6, activation="tanh"), solver="dual"))
-    yield "huber", Kind(fitted(bochner.RandomFourier(6), loss=Huber(1.5)))
-    yield "epsilon", Kind(fitted(bochner.RandomFourier(6), loss="epsilon_insensitive", alpha="auto"))
-    yield "box", Kind(fitted(bochner.RandomFourier(6), max_coefficient=2.0))
-    yield "adam", Kind(fitted(bochner.RandomFourier(6), solver=Adam(epochs=2)))
-    yield "doubly", Kind(fitted(bochner.RandomFourier(6), solver=DoublyStochastic(batch_size=20, features=3)))
-    table = bochner.read(FRAME.assign(y=Y), target="y")
-    yield "table", Kind(Regressor(bochner.RandomFourier(6), random_state=0, alpha=0.1).fit(table), FRAME, sums=True)
-    plain = pd.DataFrame(X, columns=["u", "v", "w"])
-    yield "frame", Kind(Regressor(bochner.RandomFourier(6), random_state=0, alpha=0.1).fit(plain, Y), plain)
-
-
-def classifiers():
-    def fitted(y, basis=None, **how):
-        basis = bochner.RandomFourier(6) if basis is None else basis
-        return Classifier(basis, random_state=0, **{"alpha": 0.1, **how}).fit(X, y)
-
-    yield "three classes", Kind(fitted(THREE), y=THREE, sums=True)
-    yield "two classes", Kind(fitted(TWO, bochner.RandomMaxout(6, precision="int8"), alpha="auto"), y=TWO, sums=True)
-    yield "truth", Kind(fitted(TWO == 1, class_weight={False: 1.0, True: 2.0}), y=TWO == 1, sums=True)
-    yield "logistic", Kind(fitted(THREE, loss="logistic", class_weight="balanced"), y=THREE)
-    yield "hinge", Kind(fitted(TWO.astype(float), loss="hinge"), y=TWO.astype(float))
-    yield "sgd", Kind(fitted(TWO, loss="logistic", solver=SGD(epochs=2)), y=TWO)
-
-
-def others():
-    learned = {"random_state": 0, "max_iter": 2, "alpha": 0.01, "frequency_alpha": 0.0}
-    yield "learned", Kind(bochner.LearnedFourierRegressor(5, **learned).fit(X, Y))
-    fast = bochner.LearnedFourierRegressor(5, structure="fastfood", **learned)
-    yield "learned fastfood", Kind(fast.fit(X, np.column_stack([Y, Y])), y=np.column_stack([Y, Y]))
-    yield "learned classes", Kind(bochner.LearnedFourierClassifier(5, **learned).fit(X, THREE), y=THREE)
-    squared = bochner.LearnedFourierClassifier(4, loss="squared", **learned)
-    yield "learned squared", Kind(squared.fit(X, TWO), y=TWO)
-    for precision in (None, "int8"):
-        index = bochner.MaxoutIndex(2, precision=precision, random_state=0, center=precision is None)
-        yield f"index {precision}", Kind(index.fit(X))
-    yield "sparse index", Kind(bochner.MaxoutIndex(2, random_state=0, metric="angular").fit(X, ids=np.arange(40) * 3))
-
-
-def make_kinds():
-    return {name: kind for made in (regressors, classifiers, others) for name, kind in made()}
-
+from hostile_models import Kind, make_kinds
 
 # ---- changes ----
 
 PLAIN = [
-    None, True, False, -1, 0, 1, 7, 2**31, 2**63, 10**30, -(10**30), 1.5, -1.5, float("nan"), float("inf"), 1e308, -1e308,
-    1e-308, 1e120, 1e-120, 1e35, 1e-35, 1e99, "", "x", "auto", "median", "int8", "float32", "9" * 400, [], [1], {"dict": []}, {"tuple": []},
-    {"array": 0}, {"array": 10**9}, {"array": -1}, {"object": "Quantizer", "state": {"dict": []}},
+    None, True, False, -1, 0, 1, 7, 2**31, 2**63, 10**30, -(10**30), 1.5, -1.5, float("nan"), float("inf"), 1e308,
+    -1e308, 1e-308, 1e120, 1e-120, 1e35, 1e-35, 1e99, "", "x", "auto", "median", "int8", "float32", "9" * 400, [], [1],
+    {"dict": []}, {"tuple": []}, {"array": 0}, {"array": 10**9}, {"array": -1},
+    {"object": "Quantizer", "state": {"dict": []}},
 ]  # fmt: skip
 
 
@@ -151,7 +60,8 @@ def within(value):
 ARRAYS = [
     lambda a: a[:0], lambda a: a[:1], lambda a: a.ravel(), lambda a: a.T, lambda a: a[None], lambda a: a[..., None],
     lambda a: np.concatenate([a, a]), lambda a: a.astype(np.int8), lambda a: a.astype(np.float32),
-    lambda a: a.astype(np.float16), lambda a: a.astype(np.int64), lambda a: a.astype(np.uint64), lambda a: a.astype(bool),
+    lambda a: a.astype(np.float16), lambda a: a.astype(np.int64), lambda a: a.astype(np.uint64),
+    lambda a: a.astype(bool),
     lambda a: a * 0, lambda a: -a.astype(np.float64), lambda a: np.full(a.shape, np.nan), lambda a: np.zeros(()),
     lambda a: a[::-1], filled(np.nan), filled(np.inf), filled(-np.inf), filled(1e308), filled(-1e308), filled(1e200),
     filled(1e-308), within(-1), within(0), within(2.0**62), within(-(2.0**62)), within(1e160),
@@ -217,6 +127,9 @@ def changed(tree, arrays, change):
 # ---- verbs ----
 
 
+DEVIATING = bochner.RandomFeatureRegressor, bochner.DistributionRegressor
+
+
 class NotSoundError(Exception):
     """What was loaded did not work."""
 
@@ -241,19 +154,21 @@ def use(kind, path):
         rows = np.ones((3, columns)) if columns < 1000 else scipy.sparse.csr_matrix((3, columns))
         y = y[:3]
     must("predict", lambda: model.predict(rows))
-    must("explain_fit", model.explain_fit)
+    if hasattr(model, "explain_fit"):
+        must("explain_fit", model.explain_fit)
     must("repr", lambda: repr(model))
     must("parameters", lambda: model.get_params())
-    may("coefficients", lambda: model.coef_)
+    if hasattr(model, "coef_"):
+        may("coefficients", lambda: model.coef_)
     for name in ("decision_function", "predict_proba", "local_coefficients"):
         if hasattr(model, name):
             may(name, lambda name=name: getattr(model, name)(rows))
     may("to_onnx", lambda: to_bytes(model))
     may("save", lambda: kind_like(kind, model).save(path))
     may("score", lambda: model.score(rows, y))
-    if hasattr(model, "merge"):
-        if isinstance(model, Regressor):
-            may("deviations", lambda: model.predict(rows, return_std=True)[1])
+    if isinstance(model, DEVIATING):
+        may("deviations", lambda: model.predict(rows, return_std=True)[1])
+    if hasattr(model, "partial_fit"):
         for name in ("merge", "forget", "partial_fit", "grow", "calibrate"):
             again = bochner.load(path)
             act(name, again, kind, rows, y)

@@ -419,6 +419,33 @@ def test_files_that_do_not_fit_together_are_refused():
         LearnedFourierClassifier._from_state(state)
 
 
+@pytest.mark.parametrize("structure", ["dense", "fastfood"])
+@pytest.mark.parametrize("columns", [6, 7])
+def test_learned_models_go_to_onnx_and_tell_their_slopes(tmp_path, structure, columns):
+    runtime = pytest.importorskip("onnxruntime")
+    how = {"structure": structure, "max_iter": 3, "alpha": 1e-2, "frequency_alpha": 0.0, "random_state": 0}
+    three = np.argmax(X[:, :3], axis=1)
+    for model, targets in (
+        (LearnedFourierRegressor(columns, **how), Y),
+        (LearnedFourierRegressor(columns, **how), np.column_stack([Y, -2 * Y])),
+        (LearnedFourierClassifier(columns, **how), LABELS),
+        (LearnedFourierClassifier(columns, **how), three),
+    ):
+        model.fit(X, targets)
+        scores = model.decision_function if hasattr(model, "classes_") else model.predict
+        for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-6)):
+            model.to_onnx(tmp_path / "m.onnx", dtype=dtype)
+            rows = X.astype(dtype)
+            out = runtime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": rows})
+            np.testing.assert_allclose(out[-1], scores(rows), atol=tolerance)
+            if hasattr(model, "classes_"):
+                assert np.array_equal(out[0], model.predict(rows))
+        slopes, step = model.local_coefficients(X), 1e-6
+        found = np.stack([(scores(X + step * e) - scores(X - step * e)) / (2 * step) for e in np.eye(X.shape[1])], -1)
+        np.testing.assert_allclose(slopes, found, atol=1e-7)
+        np.testing.assert_allclose(model.local_coefficients(scipy.sparse.csr_matrix(X)), slopes, atol=1e-12)
+
+
 def test_a_learned_basis_goes_to_onnx(tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     basis = LearnedFourierRegressor(7, max_iter=5, random_state=0).fit(X, Y).to_basis()

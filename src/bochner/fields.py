@@ -1,6 +1,6 @@
 """What the values in a file may be: a table has a line for each name, and one function checks all of them.
 
-A check is a function that says whether a value is sound: of the right type and shape, finite, and in its range. Whatever
+A check is a function that says whether a value is sound: of the right type and shape, finite, and in its range. What
 has passed the checks of a table can be worked with, so that a file of right form and hostile content ends in one
 sentence when it is loaded, and not in some error later.
 """
@@ -17,7 +17,8 @@ Check = Callable[[Any], bool]
 LARGEST = 1e100  # of numbers whose squares are added up
 SMALLEST = 1e-100  # of numbers that are divided by
 MOST = 1 << 53  # of rows, steps and the like
-FINITE = 1 << 22  # numbers of an array that are looked at together
+FLOATS = ("float64", "float32")
+TOGETHER = 1 << 22  # numbers of an array that are looked at together
 
 
 def require_fields(values: Any, table: Mapping[str, Check], optional: Iterable[str] = ()) -> None:
@@ -136,7 +137,7 @@ def labels(value: Any) -> bool:
 
 def lies_within(array: np.ndarray, low: float, high: float) -> bool:
     """Whether all numbers are finite and from low to high; some rows at a time, since the array may fill the memory."""
-    rows = max(1, FINITE * max(len(array), 1) // max(array.size, 1)) if array.ndim else 1
+    rows = max(1, TOGETHER * max(len(array), 1) // max(array.size, 1)) if array.ndim else 1
     parts = (array[start : start + rows] for start in range(0, len(array), rows)) if array.ndim else iter([array])
     if array.dtype.kind == "f":
         low, high = max(low, float(np.finfo(array.dtype).min)), min(high, float(np.finfo(array.dtype).max))

@@ -11,6 +11,8 @@ from .blocks import MemoryBlocks
 from .hashing import MaxoutIndex
 from .hashing.saving import INDEX_PARTS
 from .models import (
+    DistributionClassifier,
+    DistributionRegressor,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     LearnedFourierClassifier,
@@ -18,6 +20,9 @@ from .models import (
     RandomFeatureClassifier,
     RandomFeatureRegressor,
 )
+from .models.distribution.given import LinearBasis
+from .models.distribution.scatter import Directions, Reference, Scatter
+from .models.learned.spectrum import Stage
 from .models.saving import KIND, VERSION
 from .models.ways.dual import DualPosterior
 from .models.ways.primal import PrimalPosterior
@@ -36,16 +41,19 @@ def with_training(tree: Any) -> Any:
 
 
 SAVED = (
-    RandomFeatureClassifier, RandomFeatureRegressor, LearnedFourierClassifier, LearnedFourierRegressor, MaxoutIndex,
+    RandomFeatureClassifier, RandomFeatureRegressor, LearnedFourierClassifier, LearnedFourierRegressor,
+    KernelRidgeClassifier, KernelRidgeRegressor, DistributionClassifier, DistributionRegressor, MaxoutIndex,
 )  # fmt: skip
-ESTIMATORS = (*SAVED, KernelRidgeClassifier, KernelRidgeRegressor)
-INNER = (Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks)
+KNOWN = (*INDEX_PARTS, LinearBasis)
+INNER = (
+    Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks, Reference, Scatter, Directions, Stage,
+)  # fmt: skip
 MODELS = {cls.__name__: cls for cls in SAVED}
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {1: with_training}  # version -> how its tree becomes the next one's
 OLDEST = 1
 
 # For skops, to read pipelines that contain bochner's estimators: skops.io.load(path, trusted=TRUSTED_TYPES).
-TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in (*INDEX_PARTS, *ESTIMATORS, *INNER))
+TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in (*KNOWN, *SAVED, *INNER))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -62,7 +70,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((same.predict(X) == model.predict(X)).all())
     True
     """
-    version, tree = storage.load(path, KIND, range(OLDEST, VERSION + 1), INDEX_PARTS)
+    version, tree = storage.load(path, KIND, range(OLDEST, VERSION + 1), KNOWN)
     try:
         for number in range(version, VERSION):
             tree = MIGRATIONS[number](tree)

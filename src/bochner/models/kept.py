@@ -1,4 +1,4 @@
-"""What files of models may hold, one line for each name; the sizes that arrays must have come from the rest of a file."""
+"""What files of models may hold, one line for each name; the sizes of arrays come from the rest of a file."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ from ...validation import require_choice, require_finite, require_integer, requi
 from ..checks import check_weights, row_slices
 from ..saving import write
 from ..ways.strategy import Limited
-from .directions import Calibrated, Directions, Free
+from .directions import Calibrated, Directions, Free, phases_of
+from .layer import features, input_gradient, projection_gradient
 from .losses import Loss
 from .objective import Objective
 from .optimisers import LEARNING_RATES, OPTIMISERS, Settings
@@ -169,6 +170,30 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         for rows in row_slices(X.shape[0], 2 * len(self._coefficients)):
             out[rows] = self.basis_.features(X[rows]) @ self._coefficients + self._intercept
         return out
+
+    def local_coefficients(self, X: Any) -> np.ndarray:
+        """The gradient c of the scores at each row x: near it they are <c, z - x> more than at x itself.
+
+        Shape (n, d), or (n, outputs, d).
+        """
+        check_is_fitted(self, "basis_")
+        X, height = self._validate(X), np.sqrt(2.0 / len(self._coefficients))
+        phases = phases_of(self.basis_)
+        out = np.empty((X.shape[0], self._coefficients.shape[1], self.n_features_in_))
+        for rows in row_slices(X.shape[0], 4 * len(self._coefficients)):
+            projections = np.asarray(X[rows] @ self.frequencies_.T)
+            waves = features(projections, phases, height)
+            for k, coefficients in enumerate(self._coefficients.T):
+                slopes = projection_gradient(coefficients[None, :], waves, projections, phases, height)
+                out[rows, k] = input_gradient(slopes, self.frequencies_)
+        return out[:, 0] if out.shape[1] == 1 else out
+
+    def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
+        """Write the model as an ONNX graph, for onnxruntime and its like; see bochner.onnx_export for tolerances."""
+        from ...onnx_export import export
+
+        check_is_fitted(self, "basis_")
+        export(self, path, dtype=dtype)
 
     def to_basis(self) -> Basis:
         """The learned frequencies as a basis of its own, fitted: for any model, any precision, and for files.
