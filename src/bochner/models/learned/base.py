@@ -111,11 +111,15 @@ class LearnedFourierModel(Spectral, BaseEstimator):
                 best = found, tried
         assert best is not None
         self._keep(*best, size)
+        self._calibrate(best[1], method)
+
+    def _calibrate(self, objective: Objective, method: Method) -> None:
+        """Learn how to make probabilities of scores; most losses know it themselves."""
 
     def _learned(self, objective: Objective, method: Method) -> Learned:
         if not self.early_stopping:
             return learn(objective, method)
-        held = folds(len(objective.targets)) == 0
+        held = folds(objective.X) == 0
         found = learn(objective.only(~held), method, objective.only(held))
         if objective.loss.curvature is None:
             return found
