@@ -44,6 +44,7 @@ test-torch: $(INSTALLED)   ## with torch, which is heavy and optional
 
 fuzz: $(INSTALLED)   ## damaged and hostile files: CASES=100000
 	$(BIN)/python tests/fuzz.py $(or $(CASES),100000)
+	$(BIN)/python tests/hostile.py $(or $(CASES),100000)
 
 browser: $(INSTALLED)   ## the report in a real browser without a network; installs Debian's Chromium
 	command -v chromium || $(ROOT) apt-get update

@@ -231,8 +231,8 @@ def refused_well(action):
     return None
 
 
-def run_batch(first, seed, good):
-    """Cases first..first+BATCH-1 in a process of their own; returns the faults."""
+def run_batch(numbers, run):
+    """Some cases in a process of their own, each in a folder of its own: `run(number, folder)`; returns the faults."""
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "log"
         process = os.fork()
@@ -242,14 +242,14 @@ def run_batch(first, seed, good):
                 taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
                 resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, taken + ROOM))
                 with open(log, "w") as out:
-                    for number in range(first, first + BATCH):
+                    for number in numbers:
                         folder = Path(scratch) / str(number)
                         folder.mkdir()
                         out.write(f"{number}\n")
                         out.flush()
-                        fault = run_case(number, seed, good, folder)
+                        fault = run(number, folder)
                         if fault:
-                            out.write(f"! {fault}\n")
+                            out.write(f"! {fault.splitlines()[0]}\n")
                         shutil.rmtree(folder)
                 os._exit(0)
             except BaseException as error:
@@ -268,11 +268,17 @@ def main(cases, seed=0):
     with tempfile.TemporaryDirectory() as scratch:
         good = Path(scratch)
         make_good_files(good)
-        faults = []
-        for first in range(0, cases, BATCH):
-            faults += run_batch(first, seed, good)
-        print(json.dumps({"cases": -(-cases // BATCH) * BATCH, "faults": len(faults), "first": faults[:10]}, indent=1))
-        return not faults
+        return run_batches(cases, lambda number, folder: run_case(number, seed, good, folder))
+
+
+def run_batches(cases, run):
+    """So many cases, and a word on how they went; whether all went well."""
+    faults = []
+    for first in range(0, cases, BATCH):
+        faults += run_batch(range(first, min(first + BATCH, cases)), run)
+    shown = int(os.environ.get("FAULTS", "10"))
+    print(json.dumps({"cases": cases, "faults": len(faults), "first": faults[:shown]}, indent=1))
+    return not faults
 
 
 if __name__ == "__main__":

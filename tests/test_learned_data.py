@@ -26,8 +26,8 @@ def require(name):
 def models(columns, seed):
     """The same loss with frequencies learned and as drawn, and least squares on random features."""
     return {
-        "learned": LearnedFourierClassifier(columns, alpha="auto", frequency_alpha="auto", random_state=seed),
-        "drawn": LearnedFourierClassifier(columns, alpha="auto", max_iter=0, random_state=seed),
+        "learned": LearnedFourierClassifier(columns, random_state=seed),
+        "drawn": LearnedFourierClassifier(columns, frequency_alpha=0.0, max_iter=0, random_state=seed),
         "squares": RandomFeatureClassifier(RandomFourier(columns), random_state=seed),
     }
 

@@ -171,6 +171,94 @@ def test_old_versions_are_migrated(tmp_path, monkeypatch):
         bochner.load(tmp_path / "m")
 
 
+# ---- the other models ----
+
+EXACT = [
+    {}, {"kernel": "laplacian"}, {"kernel": "matern", "nu": 2.5}, {"kernel": "cauchy", "fit_intercept": False},
+    {"invariants": True, "alpha": 0.1}, {"kernel": bochner.kernels.Maxout(3)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", EXACT)
+def test_exact_kernels_are_saved_with_their_rows(tmp_path, how):
+    weight = np.linspace(0.5, 2.0, 100)
+    model = bochner.KernelRidgeRegressor(**how).fit(X[:100], Y[:100], weight)
+    loaded = saved(model, tmp_path / "m")
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert repr(loaded) == repr(model) and loaded.alpha_ == model.alpha_
+    model = bochner.KernelRidgeClassifier(**how).fit(X[:100].astype(np.float32), LABELS[:100])
+    loaded = saved(model, tmp_path / "m")
+    assert loaded.X_fit_.dtype == np.float32
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_fitted_exact_model_keeps_no_matrix_of_its_rows(tmp_path):
+    model = bochner.KernelRidgeRegressor().fit(X, Y)
+    model.save(tmp_path / "m")
+    assert os.path.getsize(tmp_path / "m") < 300 * 9 * 8 + 4000
+    assert model._dual.kernel.size == 0
+
+
+def test_a_kernel_of_ones_own_cannot_be_saved(tmp_path):
+    class Own(bochner.kernels.Gaussian):
+        pass
+
+    with pytest.raises(ValueError, match="cannot be stored"):
+        bochner.KernelRidgeRegressor(Own(1.0)).fit(X, Y).save(tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
+DISTRIBUTIONS = [
+    {}, {"second_basis": "linear"}, {"learned": True, "max_iter": 3, "basis": RandomFourier(10)},
+    {"basis": RandomMaxout(20, precision="int8"), "second_basis": RandomFourier(30)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", DISTRIBUTIONS)
+@pytest.mark.parametrize("sums", [False, True])
+def test_models_of_distributions_are_saved(tmp_path, how, sums):
+    sizes = rng.uniform(0.5, 2.0, 40)
+    bags = [size * rng.standard_normal((rng.integers(5, 20), 2)) for size in sizes]
+    how = {"random_state": 0, "solver": "cholesky", **how}
+    model = bochner.DistributionRegressor(**how).fit(bags, sizes)
+    loaded = saved(model, tmp_path / "m", sums=sums)
+    assert np.array_equal(loaded.predict(bags), model.predict(bags))
+    assert repr(loaded) == repr(model)
+    assert loaded.explain_fit().splitlines()[0] == model.explain_fit().splitlines()[0]
+    if how.get("learned"):
+        assert all(np.array_equal(a[1], b[1]) for a, b in zip(loaded._stages(), model._stages(), strict=True))
+    if sums:
+        assert np.array_equal(loaded.predict(bags, return_std=True)[1], model.predict(bags, return_std=True)[1])
+        if not how.get("learned"):
+            for one in (model, loaded):
+                one.partial_fit(bags[:5], sizes[:5])
+            assert np.array_equal(loaded.predict(bags), model.predict(bags))
+    else:
+        with pytest.raises(ValueError, match="sums=True"):
+            loaded.predict(bags, return_std=True)
+    labels = np.where(sizes > 1, "wide", "narrow")
+    model = bochner.DistributionClassifier(**how).fit(bags, labels)
+    loaded = saved(model, tmp_path / "m", sums=sums)
+    assert np.array_equal(loaded.predict_proba(bags), model.predict_proba(bags))
+
+
+def test_distributions_of_tables_keep_their_columns(tmp_path):
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1] * 7, "bag": np.repeat(np.arange(30), 10)})
+    model = bochner.DistributionRegressor(random_state=0, alpha=0.1).fit(frame, np.arange(30.0), bag="bag")
+    loaded = saved(model, tmp_path / "m")
+    assert np.array_equal(loaded.predict(frame), model.predict(frame))
+    assert loaded.feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path):
+    model = RandomFeatureRegressor(RandomFourier(5), random_state=0, alpha=0.1).fit(X, Y)
+    model._solved.intercept[:] = np.nan
+    with pytest.raises(ValueError, match=r"could not be read again \(intercept .* nothing is written"):
+        model.save(tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
 # ---- hostile files: a right checksum and a wrong content ----
 
 
@@ -280,6 +368,26 @@ def test_to_onnx_is_a_method(tmp_path):
     text = RandomFeatureRegressor(RandomFourier(9)).fit(bochner.read(frame.assign(t="x"), target="y"))
     with pytest.raises(ValueError, match="'t' holds text"):
         text.to_onnx(tmp_path / "t.onnx")
+
+
+OTHERS = {
+    "exact": bochner.KernelRidgeRegressor(alpha=0.1),
+    "exact classes": bochner.KernelRidgeClassifier(alpha=0.1),
+    "learned": bochner.LearnedFourierRegressor(6, max_iter=2, alpha=0.01, frequency_alpha=0.0, random_state=0),
+    "distribution": bochner.DistributionRegressor(RandomFourier(6), RandomFourier(6), random_state=0, alpha=0.1),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_skops_trusts_what_every_model_is_made_of(name):
+    skops = pytest.importorskip("skops.io")
+    bags = name == "distribution"
+    rows = list(X.reshape(30, 10, 5)) if bags else X
+    model = clone(OTHERS[name]).fit(rows, LABELS if "classes" in name else Y[:30] if bags else Y)
+    data = skops.dumps(model)
+    assert set(skops.get_untrusted_types(data=data)) <= set(bochner.modelfile.TRUSTED_TYPES)
+    loaded = skops.loads(data, trusted=bochner.modelfile.TRUSTED_TYPES)
+    assert np.array_equal(loaded.predict(rows), model.predict(rows))
 
 
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])

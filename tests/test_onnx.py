@@ -10,7 +10,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from bochner import (
+    DistributionClassifier,
+    DistributionRegressor,
     Fastfood,
+    KernelRidgeClassifier,
     KernelRidgeRegressor,
     RandomBins,
     RandomFeatureClassifier,
@@ -19,6 +22,7 @@ from bochner import (
     RandomMaxout,
     RandomRidge,
     RandomStumps,
+    kernels,
 )
 from bochner.bases import REGISTRY, FixedFourier
 from bochner.onnx_export import export, to_bytes
@@ -224,9 +228,7 @@ def test_what_is_refused():
     X = rows()
     with pytest.raises(ValueError, match="a Python function, which ONNX cannot hold"):
         to_bytes(fitted(RandomRidge(activation=softsign)))
-    with pytest.raises(ValueError, match="takes a RandomFeatureClassifier or a RandomFeatureRegressor; got Kernel"):
-        to_bytes(KernelRidgeRegressor().fit(X, X[:, 0]))
-    with pytest.raises(ValueError, match="got RandomStumps"):
+    with pytest.raises(ValueError, match=r"to_onnx takes a model of .* and a RandomStumps is none"):
         to_bytes(RandomStumps().fit(X))
     with pytest.raises(NotFittedError):
         to_bytes(RandomFeatureRegressor())
@@ -295,3 +297,43 @@ def test_a_file_is_whole_or_absent(tmp_path, monkeypatch):
     export(model, str(path))
     assert path.read_bytes() == to_bytes(model)
     assert os.listdir(tmp_path) == ["model.onnx"]
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(
+    ("kernel", "nu"),
+    [("gaussian", 1.5), ("laplacian", 1.5), ("cauchy", 1.5), ("matern", 0.5), ("matern", 1.5), ("matern", 2.5)],
+)
+def test_exact_kernels(kernel, nu, fit_intercept):
+    X = rows(60)
+    how = {"nu": nu, "alpha": 0.1, "fit_intercept": fit_intercept}
+    regressor = KernelRidgeRegressor(kernel, **how).fit(X, targets("regressor", X), np.linspace(1, 2, 60))
+    classifier = KernelRidgeClassifier(kernel, **how).fit(X, targets("binary", X))
+    for dtype, tolerance in (("float32", 1e-6), ("float64", 1e-11)):
+        new = rows(30, seed=1).astype(dtype)
+        (found,) = onnxruntime.InferenceSession(to_bytes(regressor, dtype=dtype)).run(None, {"X": new})
+        np.testing.assert_allclose(found, regressor.predict(new), atol=tolerance)
+        label, scores = onnxruntime.InferenceSession(to_bytes(classifier, dtype=dtype)).run(None, {"X": new})
+        np.testing.assert_allclose(scores, classifier.decision_function(new), atol=tolerance)
+        assert np.array_equal(label, classifier.predict(new))
+
+
+def test_what_has_no_graph_says_so(tmp_path):
+    X = rows(60)
+    for kernel in (kernels.Maxout(3), kernels.Matern(nu=0.7, bandwidth=1.0)):
+        with pytest.raises(ValueError, match="has no form in ONNX"):
+            KernelRidgeRegressor(kernel, alpha=0.1).fit(X, X[:, 0]).to_onnx(tmp_path / "m")
+    with pytest.raises(NotFittedError):
+        KernelRidgeRegressor().to_onnx(tmp_path / "m")
+    for cls in (DistributionRegressor, DistributionClassifier):
+        with pytest.raises(ValueError, match=r"bags of points.*second_\.to_onnx"):
+            cls().to_onnx(tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_second_stage_of_a_distribution_goes_to_onnx(tmp_path):
+    bags = list(rows(300).reshape(30, 10, 5))
+    model = DistributionRegressor(RandomFourier(8), RandomFourier(6), alpha=0.1, random_state=0)
+    model.fit(bags, np.arange(30.0)).second_.to_onnx(tmp_path / "m", dtype="float64")
+    (found,) = onnxruntime.InferenceSession(tmp_path / "m").run(None, {"X": model.embed(bags)})
+    np.testing.assert_allclose(found, model.predict(bags), atol=1e-9)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, logsumexp, softmax
+from scipy.special import expit, log_expit, softmax
 
 from .validation import require_choice, require_positive
 
@@ -114,7 +114,7 @@ class Logistic(Loss):
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         if f.shape[1] == 1:
             return -log_expit(y * f)[:, 0]
-        return logsumexp(f, axis=1) - np.sum(np.where(y > 0, f, 0.0), axis=1)
+        return log_sum_exp(f) - np.sum(np.where(y > 0, f, 0.0), axis=1)
 
     def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         if f.shape[1] == 1:
@@ -234,6 +234,12 @@ CLASSIFYING: dict[str, Loss] = {
 REGRESSING: dict[str, Loss] = {"squared": Squared(), "huber": Huber(), "epsilon_insensitive": EpsilonInsensitive()}
 LOSSES = {**CLASSIFYING, **REGRESSING}
 KINDS = {type(loss) for loss in LOSSES.values()}
+
+
+def log_sum_exp(f: np.ndarray) -> np.ndarray:
+    """log of the sum of exponentials of each row; of few rows much quicker than scipy's."""
+    top = f.max(axis=1, keepdims=True)
+    return top[:, 0] + np.log(np.sum(np.exp(f - top), axis=1))
 
 
 def name_of(loss: Loss) -> str:

@@ -14,6 +14,8 @@ from .blocks import MemoryBlocks
 from .hashing import MaxoutIndex
 from .hashing.saving import INDEX_PARTS
 from .models import (
+    DistributionClassifier,
+    DistributionRegressor,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     LearnedFourierClassifier,
@@ -21,6 +23,9 @@ from .models import (
     RandomFeatureClassifier,
     RandomFeatureRegressor,
 )
+from .models.distribution.given import LinearBasis
+from .models.distribution.scatter import Directions, Reference, Scatter
+from .models.learned.spectrum import Stage
 from .models.saving import KIND, VERSION
 from .models.trials import Choice
 from .models.ways.dual import DualPosterior
@@ -35,6 +40,7 @@ def with_training(tree: Any) -> Any:
     fitted = tree["state"]["fitted"]
     if "classes_" in fitted:
         fitted |= {"temperature_": None, "_calibration": ""}
+        fitted.pop("_outputs", None)  # the classes again
     tree["state"]["training"] = None
     return tree
 
@@ -57,17 +63,20 @@ def with_design(tree: Any) -> Any:
 
 
 SAVED = (
-    RandomFeatureClassifier, RandomFeatureRegressor, LearnedFourierClassifier, LearnedFourierRegressor, MaxoutIndex,
+    RandomFeatureClassifier, RandomFeatureRegressor, LearnedFourierClassifier, LearnedFourierRegressor,
+    KernelRidgeClassifier, KernelRidgeRegressor, DistributionClassifier, DistributionRegressor, MaxoutIndex,
 )  # fmt: skip
-ESTIMATORS = (*SAVED, KernelRidgeClassifier, KernelRidgeRegressor)
-INNER = (Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks)
+KNOWN = (*INDEX_PARTS, LinearBasis)
+INNER = (
+    Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks, Reference, Scatter, Directions, Stage,
+)  # fmt: skip
 MODELS = {cls.__name__: cls for cls in SAVED}
 # version -> how its tree becomes the next one's
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {1: with_training, 2: with_design}
 OLDEST = 1
 
 # For skops, to read pipelines that contain bochner's estimators: skops.io.load(path, trusted=TRUSTED_TYPES).
-TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in (*INDEX_PARTS, *ESTIMATORS, *INNER))
+TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in (*KNOWN, *SAVED, *INNER))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -84,11 +93,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((same.predict(X) == model.predict(X)).all())
     True
     """
-    version, tree = storage.load(path, KIND, range(OLDEST, VERSION + 1), INDEX_PARTS)
+    version, tree = storage.load(path, KIND, range(OLDEST, VERSION + 1), KNOWN)
     try:
         for number in range(version, VERSION):
             tree = MIGRATIONS[number](tree)
         return MODELS[tree["model"]]._from_state(tree["state"])
-    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError) as error:
+    except storage.UNSOUND as error:
         why = storage.first_line(error)
         raise storage.BadFileError(f"{os.fspath(path)!r} holds no valid model ({why}).") from None

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,6 +28,8 @@ NAMES = {
     "float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
     "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL",
 }  # fmt: skip
+# What wrong content makes of code that takes it for granted.
+UNSOUND = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
 class BadFileError(ValueError):
@@ -37,10 +39,17 @@ class BadFileError(ValueError):
 # ---- files ----
 
 
-def save(path: str | os.PathLike[str], kind: str, version: int, tree: Any, known: Iterable[type] = ()) -> None:
-    """Write a tree whole or not at all."""
+def save(
+    path: str | os.PathLike[str], kind: str, version: int, tree: Any, known: Iterable[type] = (),
+    check: Callable[[Any], Any] | None = None,
+) -> None:  # fmt: skip
+    """Write a tree whole or not at all; `check` is given the tree as a reader will have it, and refuses by raising."""
     arrays: list[np.ndarray] = []
-    text = json.dumps(pack(tree, arrays, {cls.__name__: cls for cls in known}))
+    by_name = {cls.__name__: cls for cls in known}
+    packed = pack(tree, arrays, by_name)
+    text = json.dumps(packed)
+    if check is not None:
+        require_readable(packed, arrays, by_name, check)
     if len(text) > LARGEST_TREE:
         raise ValueError(f"{len(text):,} bytes of names and settings are more than a file holds ({LARGEST_TREE:,}).")
     arrays = [np.asarray(a, dtype=a.dtype.newbyteorder("<"), order="C") for a in arrays]
@@ -92,8 +101,18 @@ def load(path: str | os.PathLike[str], kind: str, versions: range, known: Iterab
         tree = json.loads(identity["tree"])
         require_shallow(tree)
         return version, unpack(tree, arrays, {cls.__name__: cls for cls in known})
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+    except UNSOUND as error:
         raise BadFileError(f"{str(path)!r} holds no valid {kind} ({first_line(error)}).") from None
+
+
+def require_readable(
+    packed: Any, arrays: list[np.ndarray], known: dict[str, type], check: Callable[[Any], Any]
+) -> None:
+    """Refuse to write what would be refused when it is read."""
+    try:
+        check(unpack(packed, arrays, known))
+    except UNSOUND as error:
+        raise ValueError(f"this could not be read again ({first_line(error)}): nothing is written.") from None
 
 
 @contextmanager

@@ -20,18 +20,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import ops
 from ..arrays import like, to_numpy
 from ..config import memory_budget
+from ..fields import names, require_sound, whole
 from ..kernels import Kernel
 from ..ops import threads
 from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_integer, require_numbers
 from .cache import WEIGHTS
 from .quantize import Quantizer, choose_quantizer
-from .settle import SAMPLE, different_rows, draw_seed, largest_size, require_like
+from .settle import PARAMETERS, SAMPLE, different_rows, draw_seed, largest_size, require_like
 
 PRECISIONS = ("float32", "float64", "int8", "int14")
 LIMITS = {"int8": 127, "int14": 8191}  # the largest feature of each integer precision
 INCIDENTAL = ("feature_names_in_", "clipped_fraction_")  # fitted names that do not determine the features
 MANY_ROWS = 1 << 14
+MOST_COLUMNS = 1 << 31
 MOST_UNITS = 1 << 20  # of a basis from a file, if it has fewer columns
 TILE = 1 << 22  # numbers in a tile of weights, or of projections
 
@@ -229,20 +231,26 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Basis:
         """A fitted basis from what a file kept, which must look like one that was fitted."""
+        require_sound(state["parameters"], PARAMETERS)
         basis, fitted = cls(**state["parameters"]), state["fitted"]
         columns = require_integer("n_features_in_", fitted["n_features_in_"])
         model = clone(basis).fit_sample(np.eye(2, basis._example_columns(columns)), 1.0)
         expected = {name: value for name, value in vars(model).items() if name.endswith("_")}
         for name in {*expected, *fitted} - {"feature_names_in_"}:
-            require_like(name, fitted.get(name), expected.get(name))
+            require_like(name, fitted.get(name), expected.get(name), basis.precision)
+        require_sound(fitted, {"feature_names_in_": names(columns), "n_features_in_": whole(1, MOST_COLUMNS)})
         basis.__dict__.update(fitted)
         basis._n_features_out = basis._m
+        basis._require_settled(model)
         if "quantizer_" in fitted and basis.quantizer_.center.shape not in ((1,), (columns,)):
             raise ValueError("the quantizer is one of other columns")
         units, drawn, _ = basis._units()
         if 8 * drawn > memory_budget() or units > max(basis._m, MOST_UNITS):
             raise ValueError(f"{drawn:,} numbers for each of {units:,} units are more than the memory budget allows")
         return basis
+
+    def _require_settled(self, example: Any) -> None:
+        """Refuse fitted values from a file that do not go with each other; `example` was fitted to made-up rows."""
 
     def _example_columns(self, columns: int) -> int:
         """Columns of the made-up rows that a basis from a file is tried on: few, whatever the file says."""

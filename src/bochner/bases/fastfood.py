@@ -15,6 +15,7 @@ from ..kernels import BallMatern, Gaussian, Radial
 from .base import Bounds
 from .frequencies import TURN, FrequencyBasis, turns_to_words
 from .hadamard import draw_expansions, integer_shift, padded_size
+from .settle import largest_factor
 
 
 class Fastfood(FrequencyBasis):
@@ -62,13 +63,22 @@ class Fastfood(FrequencyBasis):
     def _settle(self, rows: np.ndarray, largest: float) -> None:
         named = {"gaussian": Gaussian(), "ball_matern": BallMatern(degree=self.degree)}
         self._settle_kernel(named, self.bandwidth, rows)
-        self.kernel_ = self.kernel_.in_dimension(padded_size(self.n_features_in_))
+        self.kernel_ = self.kernel_.in_dimension(self._dimension)
         if not isinstance(self.kernel_, Radial):
             raise ValueError(f"kernel={self.kernel!r} is not radial, so Fastfood cannot draw it; use RandomFourier.")
         self._factors(0, 1)
         if self._is_integer:
             largest_code = max(-self.quantizer_.low, self.quantizer_.high)
             self.shift_ = integer_shift(largest_code, self.n_features_in_, padded_size(self.n_features_in_))
+
+    def _require_settled(self, example: Any) -> None:
+        super()._require_settled(example)
+        if np.abs(self._factors(0, self._units()[0])).max() > largest_factor(self.precision):
+            raise ValueError("calibration is too large for waves")
+
+    @property
+    def _dimension(self) -> int:
+        return padded_size(self.n_features_in_)
 
     @property
     def bounds(self) -> Bounds:

@@ -15,6 +15,7 @@ from ..kernels import Kernel
 from ..validation import require_finite
 from .base import Basis, Bounds
 from .frequencies import TABLE_BITS, TURN, turns_to_words
+from .settle import largest_factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +108,11 @@ class FixedFourier(Basis):
         raise ValueError("given frequencies are taken as they are: make a FixedFourier of those you want.")
 
     enlarged = truncated
+
+    def _require_settled(self, example: Any) -> None:
+        largest = largest_factor(self.precision)
+        if max(np.abs(table).max(initial=0.0) for table in self._given()) > largest:
+            raise ValueError(f"frequencies beyond {largest:g} have no waves")
 
     def _example_columns(self, columns: int) -> int:
         if columns != self._given()[0].shape[1]:

@@ -87,8 +87,15 @@ class RandomFourier(FrequencyBasis):
                 f"precision={self.precision!r} needs directions that are the same bits on every machine, and "
                 "orthogonal ones come from a float factorisation; use sampling='iid' or 'qmc'."
             )
+        self._require_few_columns()
+
+    def _require_few_columns(self) -> None:
         if self.sampling == "qmc" and self.n_features_in_ > SOBOL_LIMIT:
             raise ValueError(f"sampling='qmc' has at most {SOBOL_LIMIT} columns; X has {self.n_features_in_}.")
+
+    def _require_settled(self, example: Any) -> None:
+        super()._require_settled(example)
+        self._require_few_columns()
 
     @property
     def bounds(self) -> Bounds:

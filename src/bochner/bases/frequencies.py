@@ -8,12 +8,14 @@ turn. Either way E<phi(x), phi(z)> = k(x, z).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import ops
-from ..kernels import Kernel, ShiftInvariant
+from ..fields import Check, number, require_sound, whole
+from ..kernels import BallMatern, Kernel, ShiftInvariant
 from ..streams import Stream
 from ..validation import require_choice
 from .base import Basis
@@ -21,6 +23,9 @@ from .settle import settle_bandwidth
 
 TURN = 6.283185307179586
 TABLE_BITS = {"int8": 10, "int14": 14}  # bits of the phase that an integer cosine looks at
+
+# Of kernels from a file: where their frequencies are floats, and drawing them takes no more than memory for some.
+KERNEL: dict[str, Check] = {"nu": number(1e-9, 1e9), "degree": whole(1, 4096)}
 
 
 class KernelParameter:
@@ -91,6 +96,20 @@ class FrequencyBasis(Basis):
     @property
     def has_units(self) -> bool:
         return super().has_units or getattr(vars(self)["kernel"], "bandwidth", None) is not None
+
+    def _require_settled(self, example: Any) -> None:
+        """The kernel must be the one that was asked for, in the dimension of the frequencies."""
+        asked = replace(example.kernel_, bandwidth=self.bandwidth_)
+        if isinstance(asked, BallMatern):
+            asked = replace(asked, dimension=self._dimension)
+        if self.kernel_ != asked:
+            raise ValueError("the kernel is not the one that was asked for")
+        require_sound(vars(self.kernel_), KERNEL)
+
+    @property
+    def _dimension(self) -> int:
+        """Coordinates of a frequency."""
+        return self.n_features_in_
 
     def _exact_kernel(self) -> Kernel:
         return self.kernel_

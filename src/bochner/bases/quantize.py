@@ -14,10 +14,19 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .. import ops
+from ..fields import Check, number, numbers, require_sound, whole
 from ..streams import int8_normal_deviation
 
 BULK = 0.999  # this quantile of |x - center| ...
 HEADROOM = 1.2  # ... times this is the largest number that is not clipped (3.95 deviations for a normal column)
+FINITE = float(np.finfo(np.float64).max)
+RANGES = ((-127, 127), (-128, 127), (0, 255))
+FIELDS: dict[str, Check] = {
+    "step": number(np.nextafter(0.0, 1.0), FINITE),
+    "low": whole(-128, 0),
+    "high": whole(127, 255),
+    "center": numbers(None, low=-FINITE, high=FINITE),
+}
 
 
 @dataclass(frozen=True)
@@ -28,8 +37,9 @@ class Quantizer:
     center: np.ndarray = field(default_factory=lambda: np.zeros(1))
 
     def __post_init__(self) -> None:
-        if not (0.0 < self.step < np.inf and self.low < self.high and np.isfinite(self.center).all()):
-            raise ValueError(f"{self!r} is no quantizer")
+        require_sound(vars(self), FIELDS)
+        if (self.low, self.high) not in RANGES:
+            raise ValueError(f"{self.low} to {self.high} is no range of 8-bit codes")
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """int8 codes, or uint8 if `low` is 0; each depends on its own number alone."""

@@ -11,9 +11,11 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
+from ..fields import LARGEST, Check, flag, number, shown, whole
 from ..validation import require_choice, require_positive
 from .quantize import round_digits
 
+SEEDS = 1 << 64
 SAMPLE = 500  # rows from which bandwidths and scales are learned
 
 
@@ -38,17 +40,42 @@ def different_rows(rows: Any) -> Any:
     return rows[list(seen.values())]
 
 
-def require_like(name: str, value: Any, expected: Any) -> None:
+# Parameters of bases that their `fit` does not look at.
+PARAMETERS: dict[str, Check] = {
+    "pairs": flag,
+    "center": flag,
+    "structured": flag,
+    "sparse_output": flag,
+    "random_state": whole(-SEEDS, SEEDS),
+}
+NARROW = 1e30  # of numbers by which float32 is multiplied or divided
+# Fitted numbers, by their names: those of floats are lengths and scales, which are multiplied and divided by.
+FITTED: dict[str, Check] = {
+    "seed_": whole(-SEEDS, SEEDS),
+    "shift_": whole(0, 62),
+    "rescale_shift_": whole(1, 62),
+    "table_shift_": whole(1, 62),
+    "clipped_fraction_": number(0.0, 1.0),
+}
+
+
+def largest_factor(precision: str | None) -> float:
+    """The largest number from a file that features are multiplied or divided by."""
+    return NARROW if precision == "float32" else LARGEST
+
+
+def require_like(name: str, value: Any, expected: Any, precision: str | None) -> None:
     """Refuse a fitted value from a file that is not of the kind that a fit gives."""
+    widest = largest_factor(precision)
     sound = type(value) is type(expected)
-    if isinstance(value, float):
-        sound = sound and (value == 0.0 or 1e-150 < value < 1e150)
-    elif isinstance(value, int) and name.endswith("shift_"):
-        sound = sound and (0 if name == "shift_" else 1) <= value < 63
-    elif isinstance(value, int) and name != "seed_":
+    if name in FITTED:
+        sound = sound and FITTED[name](value)
+    elif isinstance(value, float):
+        sound = sound and 1.0 / widest <= value <= widest
+    elif isinstance(value, int):
         sound = sound and 0 <= value < 2**31
     if not sound:
-        raise ValueError(f"{name} is {value!r}, which no fit gives")
+        raise ValueError(f"{name} is {shown(value)}, which no fit gives")
 
 
 def largest_size(X: Any) -> float:

@@ -8,21 +8,53 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import storage
-from ..models.saving import KIND, PARTS, VERSION
-from ..validation import require_finite, require_integer
+from ..fields import (
+    Check,
+    either,
+    flag,
+    instance,
+    names,
+    nothing,
+    numbers,
+    require_fields,
+    require_sound,
+    text,
+    whole,
+)
+from ..models.saving import PARTS, write
+from ..validation import require_integer
 from .codes import MaxoutHash
 from .packing import bits_per_code
 from .tables import Tables
 
-KEPT = [np.dtype(name) for name in ("float64", "float32", "uint8", "int8")]  # types in which rows are kept as they come
+KEPT_NAMES = ("float64", "float32", "uint8", "int8")
+KEPT = [np.dtype(name) for name in KEPT_NAMES]  # types in which rows are kept as they come
 KEY_BITS = 64
 LARGEST_ID = 1 << 62  # there is room to number on
 INDEX_PARTS = (*PARTS, MaxoutHash, Tables)
-FITTED: dict[str, type] = {
-    "n_features_in_": int, "feature_names_in_": np.ndarray, "hash_": MaxoutHash, "ids_": np.ndarray,
-    "_rows": np.ndarray, "_tables": Tables, "_next_id": int,
-}  # fmt: skip
+
+
+def fields(columns: Any) -> dict[str, Check]:
+    """What a fit leaves in an index of so many columns; how it fits together is looked at beside."""
+    return {
+        "n_features_in_": whole(1, 1 << 31),
+        "feature_names_in_": names(columns),
+        "hash_": instance(MaxoutHash),
+        "ids_": instance(np.ndarray),
+        "_rows": numbers(None, columns, dtypes=KEPT_NAMES),
+        "_tables": instance(Tables),
+        "_next_id": whole(0, LARGEST_ID + 1),
+    }
+
+
+FITTED = frozenset(fields(None))
+# Parameters that `fit` looks at and `load` does not otherwise.
+PARAMETERS: dict[str, Check] = {
+    "center": flag,
+    "precision": either(nothing, text("float32", "float64", "int8")),
+    "random_state": either(nothing, whole(-(1 << 64), 1 << 64)),
+    "codes_per_table": either(text("auto"), whole(1, KEY_BITS)),
+}
 
 
 class SavedIndex:
@@ -40,7 +72,7 @@ class SavedIndex:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a file, whole or not at all; `bochner.load` reads it."""
         check_is_fitted(self)
-        storage.save(path, KIND, VERSION, {"model": type(self).__name__, "state": self._to_state()}, INDEX_PARTS)
+        write(self, path, self._to_state(), INDEX_PARTS)
 
     def _to_state(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
@@ -52,20 +84,18 @@ class SavedIndex:
     @classmethod
     def _from_state(cls: Any, state: dict[str, Any]) -> Any:
         """An index from plain values; whatever does not fit together is refused."""
+        require_sound(state["parameters"], PARAMETERS)
         index, fitted = cls(**state["parameters"]), state["fitted"]
         index._check_parameters()
-        for name, value in fitted.items():
-            if not isinstance(value, FITTED[name]):
-                raise ValueError(f"{name} is no {FITTED[name].__name__}")
+        require_fields(fitted, fields(fitted["n_features_in_"]), ["feature_names_in_"])
         index.__dict__.update(fitted)
         index._require_whole()
         return index
 
     def _require_whole(self) -> None:
         rows, ids, keys, hash_ = self._rows, checked_ids(self.ids_), self._tables.keys, self.hash_
-        if rows.ndim != 2 or rows.dtype not in KEPT or rows.shape != (len(ids), self.n_features_in_):
-            raise ValueError("rows, ids and columns do not fit together")
-        require_finite(rows)
+        if self.ids_.dtype != np.int64 or self.ids_.shape != (len(rows),):
+            raise ValueError("rows and ids do not fit together")
         if keys.shape != (require_integer("n_tables", self.n_tables), len(rows)):
             raise ValueError("the tables have other rows")
         if (hash_.n_features_in_, hash_.pool_size, hash_.n_codes % len(keys)) != (rows.shape[1], self.pool_size, 0):

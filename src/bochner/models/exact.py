@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from ..bases.settle import SAMPLE, different_rows, settle_bandwidth
 from ..blocks import Block
 from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvariant
 from ..streams import sample_rows
-from ..validation import require_choice, require_finite, require_numbers
+from ..validation import require_choice, require_finite, require_numbers, require_positive
 from .base import RandomFeatureModel
 from .checks import check_weights, row_slices
+from .exact_saving import centring, from_state, to_state
 from .regressor import MultiOutputRegressor
+from .saving import write
 from .targets import Labelled, Numeric
 from .ways.calibration import Judged, probabilities, temperature
 from .ways.dual import solve_kernel
@@ -39,7 +42,7 @@ class KernelRidgeModel(BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to rows X and targets y; n x n matrices are made."""
-        alpha = RandomFeatureModel._alpha(self)
+        alpha = self._check_parameters()
         X, y = self._validate(X, y)
         weight = check_weights(sample_weight, X.shape[0])
         if self._classifies:
@@ -64,8 +67,21 @@ class KernelRidgeModel(BaseEstimator):
         self.X_fit_, self.dual_coef_ = X.copy(), fit.solution.coefficients
         self.intercept_ = fit.intercept + self._offset
         self.alpha_, self.solution_, self.penalty_ = fit.solution.alpha, fit.solution, fit.penalty
-        self._dual = dual if self.fit_intercept else None
+        self._dual = None
+        if dual is not None and self.fit_intercept:
+            self._dual = centring(dual.root, dual.row_means, dual.grand_mean)
         return self
+
+    def _check_parameters(self) -> Any:
+        """Refuse what cannot be fitted; the penalty as numbers or a word."""
+        if not isinstance(self.kernel, Kernel):
+            require_choice("kernel", self.kernel, ["gaussian", "laplacian", "matern", "cauchy"])
+        if isinstance(self.bandwidth, str):
+            require_choice("bandwidth", self.bandwidth, ["median"])
+        else:
+            require_positive("bandwidth", self.bandwidth)
+        require_positive("nu", self.nu)
+        return RandomFeatureModel._alpha(self)
 
     def _calibrate(self, judged: Judged | None) -> None:
         """Learn how to make probabilities; regression has none."""
@@ -87,6 +103,25 @@ class KernelRidgeModel(BaseEstimator):
             kernel = kernel if self._dual is None else self._dual.center_new(kernel)
             out[rows] = kernel @ self.dual_coef_ + self.intercept_
         return out
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, whole or not at all; `bochner.load` reads it.
+
+        The file holds the rows that the model was fitted to: predictions are made from them.
+        """
+        check_is_fitted(self)
+        write(self, path, to_state(self))
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Any:
+        return from_state(cls, state)
+
+    def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
+        """Write the model as an ONNX graph; for the kernels that bochner.onnx_export has."""
+        from ..onnx_export import export
+
+        check_is_fitted(self)
+        export(self, path, dtype=dtype)
 
     def _validate(self, X: Any, *y: Any) -> Any:
         X = to_numpy(X)

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import os
-from types import NoneType
 from typing import Any
-
-import numpy as np
 
 from .. import storage
 from ..bases import REGISTRY, Basis, FixedFourier
 from ..bases.design import ColumnScaler, Design, LinearPart
 from ..bases.quantize import Quantizer
 from ..blocks import Recipe, SparseRecipe
+from ..fields import flag, require_fields, require_present, require_sound
 from ..kernels import Kernel
 from ..losses import Loss
 from ..moments import FoldedMoments, Moments
 from ..solvers import SGD, Adam, DoublyStochastic, Solution
-from ..validation import option, require_integer
+from ..validation import option
+from .kept import (
+    OF_CLASSES,
+    OF_NUMBERS,
+    OPTIONAL,
+    PARAMETERS,
+    TRAINING,
+    VALIDATED,
+    column_fields,
+    fit_fields,
+    fitted_fields,
+    require_kind,
+    require_solution,
+    require_sums,
+)
 from .trials import Choice
-from .ways.penalty import FOLDS, CrossValidated
+from .ways.penalty import CrossValidated
 from .ways.primal import PrimalPosterior
 from .ways.problem import Fit, Training
 
@@ -42,6 +54,7 @@ PARTS: tuple[type, ...] = (
     CrossValidated,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training", "validated", "end")
+FITTED = frozenset(fitted_fields(None, 1))
 
 
 class Saved:
@@ -50,7 +63,6 @@ class Saved:
     design_: Design
     sums_: FoldedMoments | None
     _widest: Design | None
-    _choice: Choice
     _solved: Fit
     _sums_wanted = False
 
@@ -63,8 +75,7 @@ class Saved:
         """
         if sums:
             self._require_sums(f"save with {option('sums', True)}")  # type: ignore[attr-defined]
-        tree = {"model": type(self).__name__, "state": self._to_state(sums)}
-        storage.save(path, KIND, VERSION, tree, PARTS)
+        write(self, path, self._to_state(sums))
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
         """Write the model as an ONNX graph, for onnxruntime and its like; see bochner.onnx_export for tolerances."""
@@ -103,68 +114,66 @@ class Saved:
         require_solution(solution, design.n_components)
         require_widest(widest, design, sums)
         outputs = solution.coefficients.shape[1]
+        require_fit(state, outputs)
         given = type(basis)(**basis.get_params(deep=False)) if state["basis_given"] else None
-        model = cls(**{**state["parameters"], "basis": given})
-        model._check_parameters()
-        require_fitted(state["fitted"], basis)
-        model.__dict__.update(state["fitted"])
-        if "classes_" in state["fitted"]:
-            model._outputs = tuple(model.classes_.tolist())
-        model._require_outputs(outputs)
-        for name in ("intercept", "noise"):
-            require_shape(state[name], (outputs,))
-        require_kind(state["training"], (Training, NoneType))
-        require_kind(state["validated"], (CrossValidated, NoneType))
-        require_kind(state["end"], str)
+        model = made_of(cls, {**state["parameters"], "basis": given})
+        require_fitted(state["fitted"], basis, outputs)
+        keep_fitted(model, state["fitted"], outputs)
         posterior = None
         if sums is not None:
             require_sums(sums, (widest or design).n_components, outputs)
             posterior = PrimalPosterior(sums, design.scale_, solution.alpha, bool(model.fit_intercept))
+        if widest is not None and (model.max_coefficient is not None or model.alpha == "loo"):
+            raise ValueError("sums at hand are solved without bounds, and without leaving rows out")
         model.design_, model.sums_, model._widest = design, sums, widest
-        model._solved = Fit(
-            solution, state["intercept"], str(state["penalty"]), state["noise"], posterior, training=state["training"],
-            validated=state["validated"], end=state["end"],
-        )  # fmt: skip
+        model._solved = Fit(solution, posterior=posterior, **{name: state[name] for name in FIT})
         model._stale = widest is not None  # what belongs to the first columns alone is made again from the sums
         return model
 
 
-FITTED: dict[str, Any] = {
-    "n_features_in_": int, "feature_names_in_": np.ndarray, "classes_": np.ndarray, "recipe_": (Recipe, SparseRecipe),
-    "precision_reason_": str, "_outputs": tuple, "_offset": (np.ndarray, float), "_rows": int,
-    "temperature_": (float, NoneType), "_calibration": str, "_choice": Choice, "_leverage": float,
-    "_widening": np.ndarray, "_ends": (np.ndarray, NoneType),
-}  # fmt: skip
-ALWAYS = {"n_features_in_", "precision_reason_", "_rows", "_choice", "_leverage"}
-OF_CLASSES, OF_NUMBERS = {"temperature_", "_calibration"}, {"_widening", "_ends"}
+def write(model: Any, path: str | os.PathLike[str], state: dict[str, Any], parts: tuple[type, ...] = PARTS) -> None:
+    """Write a model to a file, once it is sure that it can be read again."""
+    tree = {"model": type(model).__name__, "state": state}
+    storage.save(path, KIND, VERSION, tree, parts, lambda again: type(model)._from_state(again["state"]))
 
 
-def require_kind(value: Any, kind: Any) -> None:
-    if not isinstance(value, kind):
-        raise ValueError(f"a value of type {type(value).__name__} is not what belongs there")
+def made_of(cls: Any, parameters: dict[str, Any]) -> Any:
+    """A model of sound parameters, not fitted yet."""
+    require_sound(parameters, PARAMETERS)
+    model = cls(**parameters)
+    model._check_parameters()
+    return model
 
 
-def require_fitted(fitted: dict[str, Any], basis: Basis) -> None:
-    for name, value in fitted.items():
-        require_kind(value, FITTED[name])
-    missing = (ALWAYS | (OF_CLASSES if "classes_" in fitted else OF_NUMBERS)) - set(fitted)
-    if missing:
-        raise ValueError(f"{', '.join(sorted(missing))} is missing")
+def keep_fitted(model: Any, fitted: dict[str, Any], outputs: int) -> None:
+    """Give a model what was fitted, if that goes with so many outputs."""
+    model.__dict__.update(fitted)
+    if "classes_" in fitted:
+        model._outputs = tuple(model.classes_.tolist())
+    model._require_outputs(outputs)
+
+
+def require_fit(state: dict[str, Any], outputs: int) -> None:
+    """Refuse parts of a fit that no fit of so many outputs gives."""
+    table = {**fit_fields(outputs), "basis_given": flag}
+    require_fields({name: state[name] for name in table}, table)
+    if state["training"] is not None:
+        require_kind(state["training"], Training)
+        require_fields(vars(state["training"]), TRAINING)
+    if state["validated"] is not None:
+        require_kind(state["validated"], CrossValidated)
+        require_fields(vars(state["validated"]), VALIDATED)
+
+
+def require_fitted(fitted: dict[str, Any], basis: Basis, outputs: int) -> None:
+    require_present(fitted, ["n_features_in_"])
     recipe, columns = fitted.get("recipe_"), fitted["n_features_in_"]
+    table = fitted_fields(columns, outputs)
+    others = OF_NUMBERS if "classes_" in fitted else OF_CLASSES
+    require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
     made, given = (columns, columns) if recipe is None else (recipe.n_columns, recipe.n_inputs)
     if (basis.n_features_in_, columns) != (made, given):
         raise ValueError("the model and its basis have different columns")
-
-
-def require_solution(solution: Any, features: int) -> None:
-    require_kind(solution, Solution)
-    for kind, names in ((str, ("method", "status", "reason")), (float, ("alpha", "residual"))):
-        for name in names:
-            require_kind(getattr(solution, name), kind)
-    require_kind(solution.coefficients, np.ndarray)
-    require_shape(solution.coefficients, (features, *solution.coefficients.shape[1:2]))
-    if not solution.coefficients.size:
-        raise ValueError("there are no coefficients")
 
 
 def require_design(design: Any) -> None:
@@ -173,9 +182,8 @@ def require_design(design: Any) -> None:
     for part, kind in ((design.scaler, ColumnScaler), (design.linear, LinearPart)):
         if part is not None:
             require_kind(part, kind)
-            for name, value in vars(part).items():
-                if name != "clip":
-                    require_shape(value, (int(design.basis.n_features_in_),))
+            table = column_fields(int(design.basis.n_features_in_))
+            require_fields(vars(part), {name: table[name] for name in kind.__dataclass_fields__})
 
 
 def require_widest(widest: Any, design: Design, sums: Any) -> None:
@@ -185,33 +193,3 @@ def require_widest(widest: Any, design: Design, sums: Any) -> None:
     require_design(widest)
     if sums is None or widest.truncated(int(design.basis.n_components)).identity() != design.identity():
         raise ValueError("the sums belong to another basis")
-
-
-def require_shape(array: Any, shape: tuple[int, ...]) -> None:
-    require_kind(array, np.ndarray)
-    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ValueError(f"finite numbers of shape {shape} are expected; there are {array.dtype} of {array.shape}")
-
-
-def require_sums(sums: FoldedMoments, features: int, outputs: int) -> None:
-    require_kind(sums, FoldedMoments)
-    require_kind(sums.folds, list)
-    if len(sums.folds) not in (1, 2, FOLDS) or not any(part is not None for part in sums.folds):
-        raise ValueError("there are no sums")
-    for part in sums.folds:
-        if part is not None:
-            require_moments(part, features, outputs)
-
-
-def require_moments(moments: Moments, features: int, outputs: int) -> None:
-    require_kind(moments, Moments)
-    require_integer("rows", moments.rows)
-    shapes = {
-        "sum_z": (features,), "sum_y": (outputs,), "gram": (features, features), "cross": (features, outputs),
-        "square": (outputs, outputs),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        array = getattr(moments, name)
-        require_kind(array, np.ndarray)
-        if array.shape != shape or array.dtype not in (np.float64, np.int64):
-            raise ValueError(f"the sum {name} must have shape {shape}")

@@ -11,6 +11,8 @@ How near the file's results are, as max |a - b| / max(1, max |a|):
   grows with projections and coefficients: 3e-5 for Laplacian frequencies in 3000 columns, where |<w, x>| is 1000.
 - Gates, stumps and bins jump. Stumps and bins compare the very numbers that the library compares; a float32 gate whose
   two best projections agree to seven digits may open otherwise.
+- Learned frequencies and exact kernels are computed in double here as there: 1e-13, and 1e-7 for float32 outputs. The
+  rows of an exact kernel's fit are in the file. Distributions are no rows, and have no form in ONNX.
 A model that was fitted to a table takes its columns of numbers as they are in the table; text is refused.
 The file does not check X: a NaN (unless a recipe imputes it) or an infinity, which `predict` refuses, gives some
 number.
@@ -28,7 +30,7 @@ __all__ = ["export", "to_bytes"]
 
 
 def export(model: Any, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
-    """Write a fitted RandomFeatureClassifier or RandomFeatureRegressor to `path`, whole or not at all.
+    """Write a fitted model of random or learned features, or of an exact kernel, to `path`, whole or not at all.
 
     dtype : "float32" or "float64", the type of the input `X` (n, columns) and of the outputs.
     Outputs: `predictions` (n,) or (n, targets) of a regressor; `label` (n,), int64 or string, and `scores` (n,) or

@@ -22,8 +22,9 @@ from ..bases import (
     RandomRidge,
     RandomStumps,
 )
-from ..bases.design import times_columns
+from ..bases.design import Design, times_columns
 from .cells import bins, stumps
+from .exact import kernel_scores
 from .graph import Graph, require_room
 from .integers import codes
 from .pools import gated, maxout
@@ -45,20 +46,30 @@ OPSET, IR_VERSION = 18, 8  # reductions over given axes and adding scatters; the
 
 
 def build(model: Any, dtype: str) -> ModelProto:
-    if not hasattr(model, "basis") or not hasattr(type(model), "coef_"):
-        raise ValueError(
-            f"to_onnx takes a RandomFeatureClassifier or a RandomFeatureRegressor; got {type(model).__name__}."
-        )
-    check_is_fitted(model, "basis_")
     graph = Graph()
-    _refuse_early(model, dtype)
-    scores = _scores(graph, model, features(graph, model.design_, dtype, getattr(model, "recipe_", None)))
+    if hasattr(model, "dual_coef_"):
+        scores = kernel_scores(graph, model)
+    elif hasattr(type(model), "coef_"):
+        check_is_fitted(model, "basis_")
+        _refuse_early(model, dtype)
+        scores = _scores(graph, model, _features(graph, model, dtype))
+    else:
+        raise ValueError(
+            "to_onnx takes a model of random or learned features or of an exact kernel, and a "
+            f"{type(model).__name__} is none."
+        )
     outputs = (_classify if is_classifier(model) else _regress)(graph, model, scores, dtype)
     inputs = [_described("X", dtype, model.n_features_in_)]
     return _packed(graph, model, inputs, outputs)
 
 
-def features(graph: Graph, design: Any, dtype: str, recipe: Any = None) -> str:
+def _features(graph: Graph, model: Any, dtype: str) -> str:
+    if hasattr(model, "frequencies_"):  # which computes in float64, whatever X is
+        return features(graph, Design(model.basis_), "float64")
+    return features(graph, model.design_, dtype, getattr(model, "recipe_", None))
+
+
+def features(graph: Graph, design: Design, dtype: str, recipe: Any = None) -> str:
     """The tensor `features` (n, columns), in double; integers of integer bases as they are."""
     basis, rows, working = design.basis, "X", np.dtype(dtype)
     if recipe is not None and recipe.missing == "mean":
@@ -103,15 +114,18 @@ def _names() -> list[str]:
 
 def _scores(graph: Graph, model: Any, columns: str) -> str:
     """features b + intercept (n, outputs), in double."""
-    weights = times_columns(model.design_.scale_, model.solution_.coefficients)
+    if hasattr(model, "design_"):
+        weights = times_columns(model.design_.scale_, model.solution_.coefficients)
+    else:
+        weights = float(model.basis_.scale_) * np.atleast_2d(model.coef_).T
     return graph("Add", graph("MatMul", columns, weights), np.atleast_1d(np.float64(model.intercept_)))
 
 
 def _regress(graph: Graph, model: Any, scores: str, dtype: str) -> list[ValueInfoProto]:
-    if model.coef_.ndim == 1:
+    if not model._outputs:
         scores = graph("Squeeze", scores, np.array([1]))
     graph("Cast", scores, to=_element(dtype), name="predictions")
-    return [_described("predictions", dtype, *model.coef_.shape[:-1])]
+    return [_described("predictions", dtype, *model._outputs)]
 
 
 def _classify(graph: Graph, model: Any, scores: str, dtype: str) -> list[ValueInfoProto]:
@@ -148,17 +162,23 @@ def _described(name: str, dtype: Any, *shape: int) -> ValueInfoProto:
 
 
 def _packed(graph: Graph, model: Any, inputs: list[ValueInfoProto], outputs: list[ValueInfoProto]) -> ModelProto:
-    basis = model.basis_
     whole = helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, initializer=graph.constants)
     packed = helper.make_model(
         whole, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="bochner",
         producer_version=version("bochner"),
     )  # fmt: skip
-    described = {
+    helper.set_model_props(packed, _properties(model))
+    return packed
+
+
+def _properties(model: Any) -> dict[str, str]:
+    """What the file says about itself."""
+    if hasattr(model, "dual_coef_"):
+        return {"kernel": repr(model.kernel_), "rows": str(len(model.X_fit_))}
+    basis = model.basis_
+    return {
         "basis": type(basis).__name__,
         "seed": str(basis.seed_),
         "precision": basis.precision or "float",
         "n_components": str(basis._m),
     }
-    helper.set_model_props(packed, described)
-    return packed

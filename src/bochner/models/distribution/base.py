@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from contextlib import AbstractContextManager
 from typing import Any
@@ -18,12 +19,14 @@ from ...validation import require_choice, require_integer, require_positive
 from ..base import RandomFeatureModel
 from ..checks import check_weights
 from ..learned.spectrum import Spectral, Stage
+from ..saving import write
 from ..ways.strategy import Limited
 from .bags import Bags
 from .embedding import embed
 from .given import LinearBasis
 from .gradients import Net, Task
 from .learned import learn
+from .saving import KNOWN, from_state, to_state
 from .survey import SampledPoints, survey
 from .tables import BlockBags, TableBags, columns_of, open_bags, targets_of
 
@@ -214,6 +217,30 @@ class DistributionModel(Spectral, BaseEstimator):
             f"{type(basis).__name__}{again}; then",
             self.second_.explain_fit(),
         ])  # fmt: skip
+
+    # ---- files ----
+
+    def save(self, path: str | os.PathLike[str], *, sums: bool = False) -> None:
+        """Write the model to a file, whole or not at all; `bochner.load` reads it.
+
+        With `sums` also the sums of the second stage, and how features scatter within some training bags: then a
+        loaded model can take more bags, and tell standard deviations.
+        """
+        check_is_fitted(self, "second_")
+        if sums:
+            self.second_._require_sums("save(sums=True)")
+        write(self, path, to_state(self, sums), KNOWN)
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Any:
+        return from_state(cls, state)
+
+    def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
+        """Refuse: a graph has no input for bags. The second stage alone can be written."""
+        raise ValueError(
+            f"a {type(self).__name__} takes bags of points, for which an ONNX graph has no input: export its second "
+            "stage by model.second_.to_onnx(path), and give it model.embed(bags)."
+        )
 
     # ---- checks ----
 

@@ -94,6 +94,7 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         self.verbose = verbose
         self.random_state = random_state
 
+    _reference: Reference | None
     _noise_of_sizes: np.ndarray | None
 
     def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
@@ -109,6 +110,8 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         bags = self._open(X, bag)
         if not return_std:
             return self.second_.predict(embed(self.basis_, bags))
+        if self._reference is None:
+            raise ValueError("return_std needs the sums of the fit: save with sums=True.")
         scatter = self._reference.new_bags(bags.sizes)
         means = embed(self.basis_, bags, scatter.add)
         mean, deviation = self.second_.predict(means, return_std=True)
@@ -119,8 +122,9 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         return mean, np.sqrt(deviation**2 + added.reshape(mean.shape))
 
     def _embed_training(self, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> np.ndarray:
-        self._reference, self._noise_of_sizes = Reference(self.basis_, bags, sample, weight), None
-        return self._reference.watch(self.basis_, bags)
+        reference = Reference(self.basis_, bags, sample, weight)
+        self._reference, self._noise_of_sizes = reference, None
+        return reference.watch(self.basis_, bags)
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None

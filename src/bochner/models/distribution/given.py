@@ -23,6 +23,10 @@ class LinearBasis(Basis):
             raise ValueError(f"precision={self.precision!r} is for random bases: leave it at None.")
         self.scale_ = 1.0
 
+    def _require_settled(self, example: Any) -> None:
+        if self._m != self.n_features_in_:
+            raise ValueError("the inputs are not as many as the features")
+
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         raise AssertionError("refused by _settle")
 

@@ -47,7 +47,8 @@ class Directions:
         count = min(int(np.searchsorted(share, SHARE)) + 1, DIRECTIONS, len(lengths))
         lengths, rows = lengths[:count, None], rows[:count]
         self.vectors = lengths * rows
-        self.reading = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-9 * lengths[0]).T
+        reading = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-9 * lengths[0])
+        self.reading = np.ascontiguousarray(reading.T)  # as a file gives it back: the same bits then
 
     def coordinates(self, features: Any) -> np.ndarray:
         """Coordinates (n, k) of which directions are the units."""

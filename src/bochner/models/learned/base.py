@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ... import storage
 from ...arrays import to_numpy
 from ...bases import Basis, Fastfood, RandomFourier
 from ...bases.settle import draw_seed
@@ -22,9 +21,10 @@ from ...blocks import Blocks
 from ...streams import Stream
 from ...validation import require_choice, require_finite, require_integer, require_numbers, require_positive
 from ..checks import check_weights, row_slices
-from ..saving import KIND, PARTS, VERSION
+from ..saving import write
 from ..ways.strategy import Limited
-from .directions import Calibrated, Directions, Free
+from .directions import Calibrated, Directions, Free, phases_of
+from .layer import features, input_gradient, projection_gradient
 from .losses import Loss
 from .objective import Objective
 from .optimisers import LEARNING_RATES, OPTIMISERS, Settings
@@ -111,11 +111,15 @@ class LearnedFourierModel(Spectral, BaseEstimator):
                 best = found, tried
         assert best is not None
         self._keep(*best, size)
+        self._calibrate(best[1], method)
+
+    def _calibrate(self, objective: Objective, method: Method) -> None:
+        """Learn how to make probabilities of scores; most losses know it themselves."""
 
     def _learned(self, objective: Objective, method: Method) -> Learned:
         if not self.early_stopping:
             return learn(objective, method)
-        held = folds(len(objective.targets)) == 0
+        held = folds(objective.X) == 0
         found = learn(objective.only(~held), method, objective.only(held))
         if objective.loss.curvature is None:
             return found
@@ -171,6 +175,30 @@ class LearnedFourierModel(Spectral, BaseEstimator):
             out[rows] = self.basis_.features(X[rows]) @ self._coefficients + self._intercept
         return out
 
+    def local_coefficients(self, X: Any) -> np.ndarray:
+        """The gradient c of the scores at each row x: near it they are <c, z - x> more than at x itself.
+
+        Shape (n, d), or (n, outputs, d).
+        """
+        check_is_fitted(self, "basis_")
+        X, height = self._validate(X), np.sqrt(2.0 / len(self._coefficients))
+        phases = phases_of(self.basis_)
+        out = np.empty((X.shape[0], self._coefficients.shape[1], self.n_features_in_))
+        for rows in row_slices(X.shape[0], 4 * len(self._coefficients)):
+            projections = np.asarray(X[rows] @ self.frequencies_.T)
+            waves = features(projections, phases, height)
+            for k, coefficients in enumerate(self._coefficients.T):
+                slopes = projection_gradient(coefficients[None, :], waves, projections, phases, height)
+                out[rows, k] = input_gradient(slopes, self.frequencies_)
+        return out[:, 0] if out.shape[1] == 1 else out
+
+    def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
+        """Write the model as an ONNX graph, for onnxruntime and its like; see bochner.onnx_export for tolerances."""
+        from ...onnx_export import export
+
+        check_is_fitted(self, "basis_")
+        export(self, path, dtype=dtype)
+
     def to_basis(self) -> Basis:
         """The learned frequencies as a basis of its own, fitted: for any model, any precision, and for files.
 
@@ -201,7 +229,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, whole or not at all; `bochner.load` reads it."""
         check_is_fitted(self, "basis_")
-        storage.save(path, KIND, VERSION, {"model": type(self).__name__, "state": to_state(self)}, PARTS)
+        write(self, path, to_state(self))
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Any:

@@ -89,3 +89,12 @@ class Calibrated(Directions):
     def basis(self, parameters: np.ndarray) -> Fastfood:
         columns, seed = int(self.drawn.n_components), self.drawn.seed_
         return Fastfood(columns, kernel=self.drawn.kernel_, calibration=parameters, random_state=seed)
+
+
+def phases_of(basis: Basis) -> np.ndarray:
+    """The phases of the cosines of a fitted basis of learned frequencies that stand alone."""
+    if isinstance(basis, FixedFourier):
+        return basis._given()[1]
+    assert isinstance(basis, Fastfood)
+    *_, words, _ = basis._weights(0, basis._units()[0], np.float64)
+    return basis._phases(words, np.float64)[0]

@@ -1,13 +1,14 @@
-"""Penalties by folds: first alpha for the frequencies as drawn, then frequency_alpha with that alpha.
+"""Penalties by folds: alpha for the frequencies as drawn, frequency_alpha with that alpha, and then both downhill.
 
-Judged by the mean loss of held-out rows. Two searches of one number each are enough: where features are nearly linear,
-all that counts is alpha times frequency_alpha.
+Judged by the mean loss of held-out rows. The alpha of drawn frequencies is where to begin, and often too weak for
+learned ones, which can do more harm: so it goes on from there on the grid of both, to whatever neighbour is better.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from .search import Method, first_output, learn
 
 FOLDS = 5
 FEW_ROWS = 5000  # above, one fold stands for all
-ALPHAS = 10.0 ** np.arange(-6.0, 0.0)
+ALPHAS = 10.0 ** np.arange(-6.0, 2.0)  # of features of length 1: the largest leave nothing but the mean
 WORSE = 1.01  # times the best loss
-ROUGHLY = 1e-4  # the tolerance of descents that only compare penalties
+ROUGHLY, INNER = 1e-4, 1e-3  # the tolerances of descents that only compare penalties, and of their output layers
+CALIBRATED = 500  # rows up to which every one is left out once to learn the temperature of probabilities
 FREQUENCY_ALPHAS = 10.0 ** np.arange(-7.0, 0.0)  # times the square of the bandwidth, the unit of frequencies
 
 
@@ -40,43 +42,91 @@ def choose_penalties(
     objective: Objective, method: Method, alphas: np.ndarray, frequency_alphas: np.ndarray
 ) -> tuple[float, float]:
     """The penalties of the smallest mean loss on held-out rows."""
-    rough = replace(method, settings=replace(method.settings, tol=max(ROUGHLY, method.settings.tol)))
+    grid = np.unique(alphas), np.unique(frequency_alphas)
+    if len(grid[0]) == len(grid[1]) == 1:
+        return float(grid[0][0]), float(grid[1][0])
+    rough = replace(method, settings=replace(method.settings, tol=max(ROUGHLY, method.settings.tol)), inner=INNER)
+    fold = folds(objective.X)
+    parts = [fold == part for part in range(int(fold.max()) + 1 if len(fold) <= FEW_ROWS else 1)]
+
+    def mean(judge: Callable[[Objective, Objective], float], alpha: int, frequency_alpha: int) -> float:
+        tried = replace(objective, alpha=float(grid[0][alpha]), frequency_alpha=float(grid[1][frequency_alpha]))
+        return float(np.mean([judge(tried.only(~part), tried.only(part)) for part in parts]))
 
     def as_drawn(train: Objective, held: Objective) -> float:
-        return held.mean_loss(train.directions.start, first_output(train))
+        return held.mean_loss(train.directions.start, first_output(train, rough.inner))
 
-    def learned(train: Objective, held: Objective) -> float:
-        return held.mean_loss(*learn(train, rough)[:2])
+    @cache
+    def learned(alpha: int, frequency_alpha: int) -> float:
+        return mean(lambda train, held: held.mean_loss(*learn(train, rough)[:2]), alpha, frequency_alpha)
 
-    alpha = best(alphas, lambda value: replace(objective, alpha=value), as_drawn)
-    objective = replace(objective, alpha=alpha)
-    return alpha, best(frequency_alphas, lambda value: replace(objective, frequency_alpha=value), learned)
+    first = best(len(grid[0]), lambda alpha: mean(as_drawn, alpha, 0))
+    second = best(len(grid[1]), lambda frequency_alpha: learned(first, frequency_alpha))
+    found = downhill(learned, (first, second), (len(grid[0]), len(grid[1])))
+    return float(grid[0][found[0]]), float(grid[1][found[1]])
 
 
-def best(
-    values: np.ndarray, with_value: Callable[[float], Objective], judge: Callable[[Objective, Objective], float]
-) -> float:
-    """The penalty under which objectives of the other folds are best for a fold, from the largest down.
+def best(count: int, loss: Callable[[int], float]) -> int:
+    """The place of the smallest loss, looked for from the strongest penalty down.
 
     Weak penalties take the longest, so two in a row that are clearly worse end the search. (Strong ones that leave
     nothing but the mean are all alike, and end nothing.)
     """
-    if len(values) == 1:
-        return float(values[0])
+    if count == 1:
+        return 0
     losses: list[float] = []
-    values = np.sort(values)[::-1]
-    for value in values.tolist():
-        tried = with_value(value)
-        fold = folds(len(tried.targets))
-        parts = range(int(fold.max()) + 1 if len(fold) <= FEW_ROWS else 1)
-        losses.append(float(np.mean([judge(tried.only(fold != part), tried.only(fold == part)) for part in parts])))
+    for place in reversed(range(count)):
+        losses.append(loss(place))
         if min(losses[-2:]) > WORSE * min(losses):
             break
-    return float(values[int(np.argmin(losses))])
+    return count - 1 - int(np.argmin(losses))
 
 
-def folds(rows: int) -> np.ndarray:
-    """The fold of each row: random, and of sizes that differ by one at most."""
+def downhill(loss: Callable[[int, int], float], start: tuple[int, int], counts: tuple[int, int]) -> tuple[int, int]:
+    """From a place of a grid to neighbours of smaller loss, one penalty at a time and the stronger first."""
+    here, before = start, None
+    while here != before:
+        before = here
+        for axis, step in ((0, 1), (1, 1), (1, -1), (0, -1)):
+            near = (here[0] + step * (axis == 0), here[1] + step * (axis == 1))
+            if 0 <= near[axis] < counts[axis] and loss(*near) < loss(*here):
+                here = near
+                break
+    return here
+
+
+def held_out_scores(objective: Objective, method: Method) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores of rows by models that were not fitted to them, with their targets and shares: of all rows if few."""
+    fold = folds(objective.X)
+    found = []
+    for part in range(int(fold.max()) + 1 if len(fold) <= CALIBRATED else 1):
+        held = objective.only(fold == part)
+        parameters, output = learn(objective.only(fold != part), method)[:2]
+        parts = [tile.features @ output.coefficients + output.intercept for tile in held.tiles(parameters)]
+        found.append((np.concatenate(parts), held.targets, objective.shares[fold == part]))
+    scores, targets, shares = (np.concatenate([lot[k] for lot in found]) for k in range(3))
+    return scores, targets, shares / shares.mean()
+
+
+def folds(X: Any) -> np.ndarray:
+    """The fold of each row: random, of about equal sizes, and the same for rows that are copies of one another."""
+    rows = X.shape[0]
     if rows < 2:
         raise ValueError("rows cannot be held out of n_samples=1: give the penalties, and early_stopping=False.")
-    return Stream(0, "folds").permutation(0, 1, rows)[0] % min(FOLDS, rows)
+    group = groups(X)
+    count = int(group.max()) + 1
+    if count < 2:  # nothing can be learned but the mean
+        group, count = np.arange(rows), rows
+    return (Stream(0, "folds").permutation(0, 1, count)[0] % min(FOLDS, count))[group]
+
+
+def groups(X: Any) -> np.ndarray:
+    """The number of each row among the different ones, in the order in which they come."""
+    if hasattr(X, "indptr"):
+        X = X.tocsr().sorted_indices()
+        spans = [slice(*X.indptr[i : i + 2]) for i in range(X.shape[0])]
+        words = [X.indices[span].tobytes() + X.data[span].tobytes() for span in spans]
+    else:
+        words = [row.tobytes() for row in np.ascontiguousarray(X)]
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(word, len(numbers)) for word in words])

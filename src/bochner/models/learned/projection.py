@@ -22,7 +22,9 @@ TOLERANCE = 1e-7
 PASSES = 500
 
 
-def solve_output(objective: Objective, parameters: np.ndarray, start: Output | None = None) -> Output:
+def solve_output(
+    objective: Objective, parameters: np.ndarray, start: Output | None = None, tolerance: float = TOLERANCE
+) -> Output:
     """The output layer that minimises T for frequencies as they are; the loss must be convex."""
     outputs = objective.targets.shape[1]
     start = Output(np.zeros((objective.n_columns, outputs)), np.zeros(outputs)) if start is None else start
@@ -45,7 +47,7 @@ def solve_output(objective: Objective, parameters: np.ndarray, start: Output | N
         for _ in range(2):
             whitened = whitened - function(whitened)[1]
         return unpacked(whitened)
-    settings = {"maxiter": PASSES, "gtol": TOLERANCE, "ftol": 0.0, "maxcor": 20}
+    settings = {"maxiter": PASSES, "gtol": tolerance, "ftol": 0.0, "maxcor": 20}
     return unpacked(minimize(function, whitened, jac=True, method="L-BFGS-B", options=settings).x)
 
 
@@ -65,11 +67,11 @@ def curvature_root(objective: Objective, parameters: np.ndarray) -> np.ndarray:
 class Reduced:
     """F of the parameters of the frequencies; the output layer of one call is the start of the next."""
 
-    def __init__(self, objective: Objective, output: Output | None = None) -> None:
-        self.objective, self.output = objective, output
+    def __init__(self, objective: Objective, output: Output | None = None, tolerance: float = TOLERANCE) -> None:
+        self.objective, self.output, self.tolerance = objective, output, tolerance
 
     def split(self, parameters: np.ndarray) -> tuple[np.ndarray, Output]:
-        self.output = solve_output(self.objective, parameters, self.output)
+        self.output = solve_output(self.objective, parameters, self.output, self.tolerance)
         return parameters, self.output
 
     def __call__(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:

@@ -8,15 +8,51 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ...bases import Basis
-from ..saving import require_kind, require_shape
+from ...fields import (
+    Check,
+    instance,
+    labels,
+    names,
+    number,
+    numbers,
+    require_fields,
+    require_present,
+    several,
+    text,
+    whole,
+)
+from ..kept import require_kind
+from ..saving import keep_fitted, made_of
 
-FITTED: dict[str, Any] = {
-    "n_features_in_": int, "feature_names_in_": np.ndarray, "classes_": np.ndarray, "_outputs": tuple,
-    "_offset": (np.ndarray, float), "seed_": int, "alpha_": float, "frequency_alpha_": float, "objective_": float,
-    "n_iter_": int, "status_": str, "basis_": Basis, "frequencies_": np.ndarray, "drawn_frequencies_": np.ndarray,
-    "_coefficients": np.ndarray, "_intercept": np.ndarray,
-}  # fmt: skip
-OPTIONAL = {"feature_names_in_", "classes_", "_offset", "_outputs"}
+OPTIONAL = {"feature_names_in_", "temperature_"}
+OF_CLASSES, OF_NUMBERS = {"classes_"}, {"_outputs", "_offset"}
+
+
+def fields(columns: Any, features: int, outputs: int) -> dict[str, Check]:
+    """What a fit leaves in a model of so many columns, features and outputs."""
+    frequencies = numbers(-(-features // 2), columns)
+    return {
+        "n_features_in_": whole(1, 1 << 31),
+        "feature_names_in_": names(columns),
+        "classes_": labels,
+        "_outputs": several(whole(1, 1 << 31)),
+        "_offset": numbers(outputs),
+        "seed_": whole(-(1 << 64), 1 << 64),
+        "alpha_": number(0.0),
+        "frequency_alpha_": number(0.0),
+        "objective_": number(-1e200, 1e200),
+        "n_iter_": whole(),
+        "status_": text(),
+        "basis_": instance(Basis),
+        "frequencies_": frequencies,
+        "drawn_frequencies_": frequencies,
+        "_coefficients": numbers(features, outputs),
+        "_intercept": numbers(outputs),
+        "temperature_": number(0.0),
+    }
+
+
+FITTED = frozenset(fields(None, 0, 0))
 
 
 def to_state(model: Any) -> dict[str, Any]:
@@ -30,27 +66,16 @@ def to_state(model: Any) -> dict[str, Any]:
 
 
 def from_state(cls: type[BaseEstimator], state: dict[str, Any]) -> Any:
-    model: Any = cls(**state["parameters"])
-    model._check_parameters()
-    fitted = state["fitted"]
-    for name, value in fitted.items():
-        require_kind(value, FITTED[name])
-    if not set(fitted) >= set(FITTED) - OPTIONAL:
-        raise ValueError(f"{', '.join(sorted(set(FITTED) - OPTIONAL - set(fitted)))} is missing")
-    model.__dict__.update(fitted)
-    if "classes_" in fitted:
-        model._outputs = tuple(model.classes_.tolist())
-    require_consistent(model)
-    return model
-
-
-def require_consistent(model: Any) -> None:
-    basis, outputs = model.basis_, model._coefficients.shape[-1]
-    if basis.n_features_in_ != model.n_features_in_:
+    model, fitted = made_of(cls, state["parameters"]), state["fitted"]
+    require_present(fitted, ["basis_", "_coefficients", "n_features_in_"])
+    require_kind(fitted["basis_"], Basis)
+    require_kind(fitted["_coefficients"], np.ndarray)
+    basis, outputs = fitted["basis_"], fitted["_coefficients"].shape[-1]
+    table = fields(fitted["n_features_in_"], int(basis.n_components), outputs)
+    others = OF_NUMBERS if "classes_" in fitted else OF_CLASSES | {"temperature_"}
+    require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
+    if basis.n_features_in_ != fitted["n_features_in_"]:
         raise ValueError("the model and its basis have different columns")
-    require_shape(model._coefficients, (int(basis.n_components), outputs))
-    require_shape(model._intercept, (outputs,))
-    for frequencies in (model.frequencies_, model.drawn_frequencies_):
-        require_shape(frequencies, (-(-int(basis.n_components) // 2), model.n_features_in_))
-    model._require_outputs(outputs)
+    keep_fitted(model, fitted, outputs)
     model._loss()
+    return model

@@ -11,7 +11,7 @@ from ...blocks.progress import Progress
 from .losses import Logistic, Softmax
 from .objective import Joint, Objective, Output
 from .optimisers import OPTIMISERS, STOCHASTIC, Settings
-from .projection import Reduced, solve_output
+from .projection import TOLERANCE, Reduced, solve_output
 
 PATIENCE = 10  # steps without a gain on held-out rows after which a descent ends
 
@@ -23,6 +23,7 @@ class Method:
     optimizer: str
     settings: Settings
     variable_projection: bool
+    inner: float = TOLERANCE  # the slope at which an output layer counts as solved
 
 
 class Learned(NamedTuple):
@@ -58,9 +59,9 @@ class Watcher:
 def learn(objective: Objective, method: Method, held: Objective | None = None) -> Learned:
     """Learn the frequencies of an objective; with held-out rows, as many steps as are good for those."""
     convex, settings = objective.loss.curvature is not None, method.settings
-    start, output = objective.directions.start, first_output(objective)
+    start, output = objective.directions.start, first_output(objective, method.inner)
     reduced = convex and method.variable_projection and method.optimizer not in STOCHASTIC
-    function: Any = Reduced(objective, output) if reduced else Joint(objective)
+    function: Any = Reduced(objective, output, method.inner) if reduced else Joint(objective)
     x = start if reduced else function.join(start, output)
     rows = len(objective.targets)
     with Progress("learning", rows * settings.max_iter) as progress:
@@ -79,8 +80,8 @@ def learn(objective: Objective, method: Method, held: Objective | None = None) -
     return Learned(parameters, output, judged, iterations, status)
 
 
-def first_output(objective: Objective) -> Output:
+def first_output(objective: Objective, tolerance: float = TOLERANCE) -> Output:
     """The best output layer for drawn frequencies; where the loss is not convex, that of the logarithmic one."""
     if objective.loss.curvature is None:
         objective = replace(objective, loss=Logistic() if objective.targets.shape[1] == 1 else Softmax(), _kept=None)
-    return solve_output(objective, objective.directions.start)
+    return solve_output(objective, objective.directions.start, None, tolerance)

@@ -1,0 +1,104 @@
+"""Models of exact kernels as plain values and back: the rows they were fitted to, and dual coefficients for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..bases.frequencies import KERNEL
+from ..fields import (
+    FLOATS,
+    SMALLEST,
+    Check,
+    instance,
+    labels,
+    names,
+    number,
+    numbers,
+    require_fields,
+    require_present,
+    require_sound,
+    several,
+    text,
+    whole,
+)
+from ..kernels import Kernel
+from ..solvers import DualProblem, Solution
+from .kept import require_kind, require_solution
+from .saving import keep_fitted, made_of
+
+OPTIONAL = {"feature_names_in_"}
+OF_CLASSES, OF_NUMBERS = {"classes_", "temperature_"}, {"_outputs", "_offset"}
+TRIED = 3  # rows with which a kernel from a file is tried
+
+
+def fields(columns: Any, rows: int | None, outputs: int) -> dict[str, Check]:
+    """What a fit to so many rows leaves in a model."""
+    return {
+        "n_features_in_": whole(1, 1 << 31),
+        "feature_names_in_": names(columns),
+        "classes_": labels,
+        "temperature_": number(0.0),
+        "_outputs": several(whole(1, 1 << 31)),
+        "_offset": numbers(outputs),
+        "X_fit_": numbers(rows, columns, dtypes=FLOATS),
+        "intercept_": numbers(outputs),
+        "penalty_": text(),
+        "kernel_": instance(Kernel),
+        "solution_": instance(Solution),
+    }
+
+
+FITTED = frozenset(fields(None, None, 1))
+
+
+def centre_fields(rows: int) -> dict[str, Check]:
+    """What centres the kernel of new rows."""
+    return {
+        "root": numbers(rows, low=SMALLEST),
+        "row_means": numbers(rows),
+        "grand_mean": number(),
+    }
+
+
+def to_state(model: Any) -> dict[str, Any]:
+    fitted = {name: value for name, value in vars(model).items() if name in FITTED}
+    if "classes_" in fitted:
+        del fitted["_outputs"]  # the classes again
+    centre = None if model._dual is None else {name: getattr(model._dual, name) for name in centre_fields(1)}
+    return {"parameters": model.get_params(deep=False), "fitted": fitted, "centre": centre}
+
+
+def from_state(cls: Any, state: dict[str, Any]) -> Any:
+    model, fitted = made_of(cls, state["parameters"]), state["fitted"]
+    require_present(fitted, ["X_fit_", "solution_", "n_features_in_"])
+    require_kind(fitted["X_fit_"], np.ndarray)
+    rows = len(fitted["X_fit_"])
+    require_solution(fitted["solution_"], rows)
+    solution: Solution = fitted["solution_"]
+    outputs = solution.coefficients.shape[1]
+    table = fields(fitted["n_features_in_"], rows, outputs)
+    others = OF_NUMBERS if "classes_" in fitted else OF_CLASSES
+    require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
+    require_kernel(fitted["kernel_"], fitted["X_fit_"])
+    keep_fitted(model, fitted, outputs)
+    model.dual_coef_, model.alpha_ = solution.coefficients, solution.alpha
+    model._dual = None
+    if state["centre"] is not None:
+        require_fields(state["centre"], centre_fields(rows))
+        model._dual = centring(**state["centre"])
+    return model
+
+
+def centring(root: np.ndarray, row_means: np.ndarray, grand_mean: float) -> DualProblem:
+    """A dual problem of which only what centres new rows is left: its matrix is as large as the square of the rows."""
+    return DualProblem(np.empty((0, 0)), np.empty((0, 0)), root, np.empty(0), row_means, grand_mean)
+
+
+def require_kernel(kernel: Kernel, X: np.ndarray) -> None:
+    """Refuse a kernel that no model can be made with: one without a bandwidth, or with values that are not finite."""
+    require_sound(vars(kernel), {**KERNEL, "bandwidth": number(SMALLEST)})
+    values = kernel(X[:TRIED])
+    if values.shape != (len(X[:TRIED]),) * 2 or not np.isfinite(values).all():
+        raise ValueError("the kernel has no finite values")

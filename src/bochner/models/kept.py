@@ -1,0 +1,167 @@
+"""What files of models may hold, one line for each name; the sizes of arrays come from the rest of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..blocks import Recipe, SparseRecipe
+from ..fields import (
+    SMALLEST,
+    Check,
+    either,
+    flag,
+    instance,
+    labels,
+    names,
+    nothing,
+    number,
+    numbers,
+    pairs,
+    require_fields,
+    several,
+    text,
+    whole,
+)
+from ..moments import FoldedMoments, Moments
+from ..solvers import Solution
+from .trials import Choice
+from .ways.penalty import FOLDS
+
+SQUARES = 1e200  # the largest of what adds up squares
+THREADS = 1 << 15
+
+# Parameters whose values no other check of a model looks at. Those of other names are checked as `fit` checks them.
+PARAMETERS: dict[str, Check] = {
+    "fit_intercept": flag,
+    "n_jobs": either(nothing, whole(-THREADS, THREADS)),
+    "verbose": either(flag, whole(0, THREADS)),
+    "random_state": either(nothing, whole(-(1 << 64), 1 << 64)),
+    "class_weight": either(nothing, text("balanced"), pairs(either(text(), flag, number()), number(0.0))),
+    "variable_projection": flag,
+    "early_stopping": flag,
+    "invariants": flag,
+    "learned": flag,
+    "nu": number(SMALLEST),
+    "center": flag,
+}
+TRAINING: dict[str, Check] = {"rate": number(SMALLEST), "steps": whole(), "rows": whole()}
+VALIDATED: dict[str, Check] = {
+    "score": number(high=1.0), "standard_error": either(nothing, number(0.0)), "rows": whole(), "how": text(),
+}  # fmt: skip
+CHOICE: dict[str, Check] = {
+    "scale": either(nothing, text("robust", "standard")), "weight": number(0.0), "reason": text(),
+}  # fmt: skip
+
+
+def fitted_fields(columns: Any, outputs: int) -> dict[str, Check]:
+    """What a fit leaves in a model of so many columns and outputs, besides its basis and its solution."""
+    return {
+        "n_features_in_": whole(1, 1 << 31),
+        "feature_names_in_": names(columns),
+        "classes_": labels,
+        "recipe_": instance(Recipe, SparseRecipe),
+        "precision_reason_": text(),
+        "_outputs": several(whole(1, 1 << 31)),
+        "_offset": numbers(outputs),
+        "_rows": whole(),
+        "temperature_": either(nothing, number(0.0)),
+        "_calibration": text(),
+        "_choice": chosen,
+        "_leverage": number(0.0, 1.0),
+        "_widening": numbers(outputs, low=0.0),
+        "_ends": either(nothing, numbers(2, outputs)),
+    }
+
+
+OPTIONAL = {"feature_names_in_", "recipe_"}
+OF_CLASSES = {"classes_", "temperature_", "_calibration"}
+OF_NUMBERS = {"_outputs", "_offset", "_widening", "_ends"}
+
+
+def chosen(value: Any) -> bool:
+    """Whether a value is a choice of how rows are scaled."""
+    return isinstance(value, Choice) and all(check(vars(value).get(name)) for name, check in CHOICE.items())
+
+
+def column_fields(columns: int) -> dict[str, Check]:
+    """The numbers of scaled columns and of linear parts."""
+    return {
+        "center": numbers(columns),
+        "spread": numbers(columns, low=SMALLEST),
+        "weight": numbers(columns, low=0.0),
+        "clip": number(0.0),
+    }
+
+
+def fit_fields(outputs: int) -> dict[str, Check]:
+    """The parts of a Fit that are kept."""
+    return {
+        "intercept": numbers(outputs),
+        "penalty": text(),
+        "noise": numbers(outputs, low=0.0, high=SQUARES),
+        "end": text("", "lower", "upper"),
+    }
+
+
+def solution_fields(features: int) -> dict[str, Check]:
+    return {
+        "coefficients": numbers(features, None),
+        "method": text(),
+        "alpha": number(0.0),
+        "status": text(),
+        "residual": instance(float),  # only ever shown; NaN where a solver has none
+        "iterations": whole(),
+        "reason": text(),
+    }
+
+
+def sums_fields(features: int, outputs: int) -> dict[str, Check]:
+    exact = ("float64", "int64")
+    squares: dict[str, Any] = {"dtypes": exact, "low": -SQUARES, "high": SQUARES}
+    return {
+        "rows": whole(1),
+        "weight": number(SMALLEST),
+        "sum_z": numbers(features, dtypes=exact),
+        "sum_y": numbers(outputs, dtypes=exact),
+        "gram": numbers(features, features, **squares),
+        "cross": numbers(features, outputs, **squares),
+        "square": numbers(outputs, outputs, **squares),
+    }
+
+
+def require_solution(solution: Any, features: int) -> None:
+    require_kind(solution, Solution)
+    require_fields(vars(solution), solution_fields(features))
+    if not solution.coefficients.size:
+        raise ValueError("there are no coefficients")
+
+
+def require_sums(sums: Any, features: int, outputs: int) -> None:
+    """Refuse sums that are not parted into as many folds as a fit parts them, and parts that are no sums of rows."""
+    require_kind(sums, FoldedMoments)
+    there = [part for part in sums.folds if part is not None] if isinstance(sums.folds, list) else []
+    if not there or len(sums.folds) not in (1, 2, FOLDS):
+        raise ValueError("there are no sums")
+    for part in there:
+        require_moments(part, features, outputs)
+    if len({(part.gram.dtype, part.square.dtype) for part in there}) > 1:
+        raise ValueError("the sums of folds are of different types")
+
+
+def require_moments(moments: Any, features: int, outputs: int) -> None:
+    """Refuse sums of other sizes, and such as no rows have: squares are not negative, and integers have room."""
+    require_kind(moments, Moments)
+    require_fields(vars(moments), sums_fields(features, outputs))
+    if moments.sum_z.dtype != moments.gram.dtype or moments.sum_y.dtype != moments.square.dtype:
+        raise ValueError("the sums are of different types")
+    for name in ("gram", "square"):
+        if (np.diagonal(getattr(moments, name)) < 0).any():
+            raise ValueError(f"the sums {name} are no sums of squares")
+    moments._guarded()
+
+
+def require_kind(value: Any, kind: Any) -> None:
+    if not isinstance(value, kind):
+        raise ValueError(f"a value of type {type(value).__name__} is not what belongs there")

@@ -1,0 +1,78 @@
+"""Exact kernels in ONNX: the rows of the fit stand in the file, and every row of X meets each of them in double.
+
+A batch of n rows takes n times the rows of the fit times the columns numbers for a while: give it some rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..kernels import Cauchy, Gaussian, Laplacian, Matern
+from .graph import Graph
+
+CLOSED = (0.5, 1.5, 2.5)  # where the Matern kernel is a polynomial times an exponential
+
+
+def kernel_scores(graph: Graph, model: Any) -> str:
+    """k(x, rows) a + intercept (n, outputs), in double."""
+    kernel = model.kernel_
+    if type(kernel) not in KERNELS or (isinstance(kernel, Matern) and kernel.nu not in CLOSED):
+        raise ValueError(
+            f"{kernel!r} has no form in ONNX; Gaussian, Laplacian and Cauchy kernels have, and Matern ones of "
+            "nu 0.5, 1.5 and 2.5."
+        )
+    rows = graph("Unsqueeze", graph.double("X"), np.array([1]))
+    offsets = graph("Sub", rows, graph.double(model.X_fit_[None]))  # (n, rows of the fit, columns)
+    values = KERNELS[type(kernel)](graph, graph("Div", offsets, np.float64(kernel.scale)), kernel)
+    return graph("Add", graph("MatMul", _centred(graph, values, model), model.dual_coef_), model.intercept_)
+
+
+def _centred(graph: Graph, values: str, model: Any) -> str:
+    """As inner products of centred features, where the model has an intercept."""
+    dual = model._dual
+    if dual is None:
+        return values
+    shares = dual.root**2 / np.sum(dual.root**2)
+    means = graph("MatMul", values, shares[:, None])
+    return graph("Sub", graph("Sub", values, means), dual.row_means - dual.grand_mean)
+
+
+def _summed(graph: Graph, values: str) -> str:
+    return graph("ReduceSum", values, np.array([2]), keepdims=0)
+
+
+def _gaussian(graph: Graph, offsets: str, kernel: Gaussian) -> str:
+    return graph("Exp", graph("Mul", _summed(graph, graph("Mul", offsets, offsets)), np.float64(-0.5)))
+
+
+def _laplacian(graph: Graph, offsets: str, kernel: Laplacian) -> str:
+    return graph("Exp", graph("Neg", _summed(graph, graph("Abs", offsets))))
+
+
+def _cauchy(graph: Graph, offsets: str, kernel: Cauchy) -> str:
+    terms = graph("Log", graph("Add", graph("Mul", offsets, offsets), np.float64(1)))
+    return graph("Exp", graph("Neg", _summed(graph, terms)))
+
+
+def _matern(graph: Graph, offsets: str, kernel: Matern) -> str:
+    """With r = sqrt(2 nu) |x - z|/s: exp(-r), (1 + r) exp(-r), (1 + r + r^2/3) exp(-r)."""
+    distance = graph("Sqrt", _summed(graph, graph("Mul", offsets, offsets)))
+    r = graph("Mul", distance, np.float64(np.sqrt(2.0 * kernel.nu)))
+    decay = graph("Exp", graph("Neg", r))
+    if kernel.nu == 0.5:
+        return decay
+    polynomial = graph("Add", r, np.float64(1))
+    if kernel.nu == 2.5:
+        polynomial = graph("Add", polynomial, graph("Div", graph("Mul", r, r), np.float64(3)))
+    return graph("Mul", polynomial, decay)
+
+
+KERNELS: dict[type, Callable[[Graph, str, Any], str]] = {
+    Gaussian: _gaussian,
+    Laplacian: _laplacian,
+    Cauchy: _cauchy,
+    Matern: _matern,
+}
