@@ -67,8 +67,9 @@ def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Blo
     trials = {scale: Trial.of_few(wanted, basis, scale, sample, largest, probe, len(weights) > 1) for scale in scales}
     first = [weight for weight in weights if weight in FIRST] or list(weights)
     errors = {(scale, weight): trial.error(weight) for scale, trial in trials.items() for weight in first}
-    # A line through rows far out may be a line to nowhere: there it must serve well.
-    far = DOUBT if len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < FAR_OUT else 5.0 * DOUBT
+    # A line through rows far out may be a line to nowhere: for numbers it must serve well there.
+    tame = wanted.classifies or len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < FAR_OUT
+    far = DOUBT if tame else 5.0 * DOUBT
 
     def doubtful(pair: tuple[str | None, float]) -> float:
         """Errors, more for what reaches far where there are no rows: it must be better by more than noise."""

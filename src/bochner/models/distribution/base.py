@@ -54,6 +54,12 @@ class DistributionModel(Spectral, BaseEstimator):
     def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
         """The model of the second stage, not fitted yet."""
 
+    def _settings_of_second(self, alpha: Any) -> dict[str, Any]:
+        """Embeddings are means of features, which share a unit: they are taken as they are."""
+        return {
+            "alpha": alpha, "solver": self.solver, "fit_intercept": self.fit_intercept, "scale": None, "linear": False,
+        }  # fmt: skip
+
     # ---- fitting ----
 
     def fit(

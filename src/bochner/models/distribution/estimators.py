@@ -98,7 +98,7 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
     _noise_of_sizes: np.ndarray | None
 
     def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
-        return RandomFeatureRegressor(basis, alpha=alpha, solver=self.solver, fit_intercept=self.fit_intercept)
+        return RandomFeatureRegressor(basis, **self._settings_of_second(alpha))
 
     def predict(self, X: Any, return_std: bool = False, *, bag: Any = None) -> Any:
         """Predictions, one per bag in the order in which bags are met; with return_std also standard deviations.
@@ -200,9 +200,7 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         self.random_state = random_state
 
     def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
-        return RandomFeatureClassifier(
-            basis, alpha=alpha, solver=self.solver, fit_intercept=self.fit_intercept, class_weight=self.class_weight
-        )
+        return RandomFeatureClassifier(basis, class_weight=self.class_weight, **self._settings_of_second(alpha))
 
     @property
     def classes_(self) -> np.ndarray:
