@@ -78,7 +78,8 @@ def test_ridge_on_embeddings_is_the_second_stage():
     """The model is a composition: the same numbers as by hand."""
     bags, y = unequal_bags(80)
     model = DistributionRegressor(**SMALL, alpha=0.1).fit(bags, y)
-    by_hand = bochner.RandomFeatureRegressor(model.second_.basis_, alpha=0.1).fit(model.embed(bags), y)
+    how = {"alpha": 0.1, "scale": None, "linear": False}
+    by_hand = bochner.RandomFeatureRegressor(model.second_.basis_, **how).fit(model.embed(bags), y)
     np.testing.assert_allclose(model.predict(bags), by_hand.predict(model.embed(bags)), rtol=1e-9)
     linear = DistributionRegressor(RandomFourier(60), "linear", alpha=0.1, random_state=0).fit(bags, y)
     Z, centred = linear.embed(bags), y - y.mean()
@@ -197,7 +198,7 @@ def test_points_are_sampled_by_what_they_are():
 
 def test_float32_and_whole_numbers():
     bags, y = unequal_bags(80)
-    exact, short = DistributionRegressor(**SMALL), DistributionRegressor(**SMALL)
+    exact, short = DistributionRegressor(**SMALL, alpha=0.1), DistributionRegressor(**SMALL, alpha=0.1)
     expected = exact.fit(bags, y).predict(bags)
     np.testing.assert_allclose(short.fit([b.astype(np.float32) for b in bags], y).predict(bags), expected, atol=1e-3)
     whole = [np.rint(10 * bag).astype(np.int16) for bag in bags]

@@ -169,7 +169,7 @@ def sample_rows(n: int, count: int, seed: int) -> np.ndarray:
 def row_hashes(X: Any) -> np.ndarray:
     """64 bits for each row of a matrix, dense or CSR, that equal rows share: float32 and float64 alike, zeros or none.
 
-    A sum of products with odd multipliers, in integers that wrap around, so that the order of columns in memory and of
+    Numbers count to 28 binary digits, so that a row that was computed twice is one row whatever its last digits. A sum of products with odd multipliers, in integers that wrap around, so that the order of columns in memory and of
     additions does not matter; then the finisher of MurmurHash3.
     """
     if hasattr(X, "indptr"):
@@ -191,11 +191,13 @@ def row_hashes(X: Any) -> np.ndarray:
 
 
 def _words(values: np.ndarray) -> np.ndarray:
-    """The bits of numbers as float64, the upper half mixed into the lower; zero has none, whatever its sign."""
+    """The leading bits of numbers as float64, the upper half mixed into the lower; zero has none, whatever its sign."""
     if values.dtype.itemsize == 1:
         every = np.arange(256, dtype=np.uint8).view(values.dtype)
         return np.asarray(_words(every.astype(np.float64)))[values.view(np.uint8)]
     words = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    words += np.uint64(1 << 23)  # to the nearest: whole numbers and their like lie in the middle of what is rounded
+    words &= np.uint64((1 << 64) - (1 << 24))
     words ^= words >> HALF
     return words
 
