@@ -18,7 +18,7 @@ from ..moments import Moments
 from ..solvers import SGD, Adam, DoublyStochastic, Solution
 from ..validation import require_integer
 from .ways.primal import PrimalPosterior
-from .ways.problem import Fit, Training
+from .ways.problem import Fit, Training, Units
 
 KIND, VERSION = "bochner model", 2
 
@@ -35,7 +35,7 @@ def kinds_of(base: type) -> list[type]:
 # What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
 PARTS: tuple[type, ...] = (
     *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *kinds_of(Loss), Quantizer, Recipe, SparseRecipe, Moments,
-    Solution, SGD, Adam, DoublyStochastic, Training,
+    Solution, SGD, Adam, DoublyStochastic, Training, Units,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training")
 
@@ -107,7 +107,7 @@ class Saved:
         model._require_outputs(outputs)
         for name in ("intercept", "noise"):
             require_shape(state[name], (outputs,))
-        require_kind(state["training"], (Training, NoneType))
+        require_training(state["training"], outputs)
         posterior = None
         if moments is not None:
             require_sums(moments, int((widest or basis).n_components), outputs)
@@ -154,6 +154,27 @@ def require_solution(solution: Any, features: int) -> None:
     require_shape(solution.coefficients, (features, *solution.coefficients.shape[1:2]))
     if not solution.coefficients.size:
         raise ValueError("there are no coefficients")
+
+
+def require_training(training: Any, outputs: int) -> None:
+    """How far steps came: numbers of rows and steps, a rate, and units that are no zeros."""
+    if training is None:
+        return
+    require_kind(training, Training)
+    require_kind(training.rate, float)
+    for count in (training.steps, training.rows):
+        require_kind(count, int)
+    if not 0 < training.rate < np.inf or training.steps < 0 or training.rows < 0:
+        raise ValueError("rates, steps and rows of training are not negative")
+    units = training.units
+    if units is None:
+        return
+    require_kind(units, Units)
+    require_kind(units.weight, float)
+    for array in (units.centre, units.spread):
+        require_shape(array, (outputs,))
+    if not (units.spread > 0).all() or not (units.weight > 0 and np.isfinite(units.weight)):
+        raise ValueError("units must be positive")
 
 
 def require_widest(widest: Any, basis: Basis, moments: Any) -> None:

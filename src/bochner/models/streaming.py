@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from ..config import memory_budget
 from ..moments import Moments
 from .rows import OpenJournal, Ready, own_targets, ready_arrays, ready_blocks
 from .ways.dual import DualPosterior
-from .ways.held_out import choose_penalty
 from .ways.online import go_on
 from .ways.primal import fit_moments, reduce_moments
 from .ways.problem import Fit, Problem
@@ -74,12 +72,8 @@ class Streaming(ABC):
                 basis = self.basis_
             problem, way = self._problem(basis, ready.blocks), self._way(basis, ready.blocks.n_rows)
             before = None if first else self._refresh()
-            if before is None:
-                alpha, note = choose_penalty(problem, way.loss)
-            else:
-                alpha, note = before.solution.alpha, before.penalty
-            self.basis_, fit, judged = go_on(problem, way, alpha, before)
-        self._solved = replace(fit, penalty=note)
+            self.basis_, fit, judged = go_on(problem, way, before)
+        self._solved = fit
         self.moments_, self._widest, self._stale = None, None, False
         self._rows = 0 if fit.training is None else fit.training.rows
         self._calibrate(judged)

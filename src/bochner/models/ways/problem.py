@@ -52,17 +52,53 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Units:
+    """What targets are measured from and by, one number per output, and the mean weight that weights are taken by."""
+
+    centre: np.ndarray
+    spread: np.ndarray
+    weight: float
+
+
+@dataclass(frozen=True)
 class Training:
-    """How far stochastic training has come: the rate it began with, its steps (epochs, calls), the rows it met."""
+    """How far stochastic training has come: the rate it began with, its steps (epochs, calls), the rows it met.
+
+    `units` are those of the first rows, which all further steps are taken in; None in old files, where there were none.
+    """
 
     rate: float
     steps: int
     rows: int
+    units: Units | None = None
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """How the chosen penalty did on rows held out: mean loss (targets in their spreads), R^2 or share of right labels,
+    the standard error of that, and how many rows there were."""
+
+    loss: float
+    score: float
+    error: float
+    rows: int
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A penalty, how it was found, and what it promises, if that is known."""
+
+    alpha: float
+    note: str
+    held_out: HeldOut | None = None
 
 
 @dataclass
 class Fit:
-    """A solved problem. `posterior` gives predictive variances, or is None; `penalty` says how alpha was chosen."""
+    """A solved problem. `posterior` gives predictive variances, or is None; `penalty` says how alpha was chosen.
+
+    `scale` is that of Huber's loss, learned; `held_out` what rows said that were held out to choose alpha.
+    """
 
     solution: Solution
     intercept: np.ndarray
@@ -71,6 +107,8 @@ class Fit:
     posterior: Any = None
     start: np.ndarray | None = None  # where a like problem may begin
     training: Training | None = None
+    scale: np.ndarray | None = None
+    held_out: HeldOut | None = None
 
 
 def fold_of(block: Block, folds: int) -> np.ndarray:
