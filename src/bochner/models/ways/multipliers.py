@@ -58,6 +58,8 @@ class Envelope(RiskObjective):
     Only rows at the kink bend it, and in the end they are few: then the second derivative is inverted exactly.
     """
 
+    least = 0.0  # sum of losses and penalty that the duality gap is measured by, if they are smaller
+
     def __init__(self, problem: Problem, loss: Loss, alpha: float, metric: Metric | None = None) -> None:
         assert isinstance(loss, Hinge | EpsilonInsensitive)
         self.kinked = loss
@@ -70,7 +72,8 @@ class Envelope(RiskObjective):
         super().__init__(problem, loss, alpha, metric)
         self._first = 0.5 * self.typical_ratio()
         self.begin()
-        self.reference = self.size(self.look(self.zeros())[1])
+        self.nothing, gradient = self.look(self.zeros())  # the model 0
+        self.reference = self.size(gradient)
 
     def begin(self, multipliers: np.ndarray | None = None, stiffness: float | None = None) -> None:
         """From what a like problem ended with, or from nothing."""
@@ -117,4 +120,4 @@ class Envelope(RiskObjective):
             gap += loss - float(piece.weight @ self.kinked.value(t, piece.y) + np.sum(slope * (f - t)))
             losses += loss
         primal = losses + self.alpha * np.sum(self.model(x)[0] ** 2)
-        return float(abs(gap) / max(primal, np.finfo(float).tiny))
+        return float(abs(gap) / max(primal, self.least, np.finfo(float).tiny))

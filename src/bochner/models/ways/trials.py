@@ -15,7 +15,7 @@ from .multipliers import Envelope, approach_optimum
 from .objective import Metric, RiskObjective
 from .problem import HeldOut, Problem, wrong
 
-CLOSE, GAP = 1e-2, 1e-3  # relative gradient of a smooth loss; duality gap, and gradient, of one with kinks
+CLOSE = 1e-2  # relative gradient, and relative duality gap of a loss with kinks
 SAFE = 1e15  # features up to which float32 will do
 
 
@@ -113,7 +113,8 @@ class Fold:
         x, multipliers, stiffness = (objective.zeros(), None, None) if larger is None else self._ends[larger]
         if isinstance(objective, Envelope):
             objective.begin(multipliers, stiffness)
-            x = approach_optimum(objective, x, GAP, GAP).x
+            objective.least = 0.1 * objective.nothing  # where hardly any loss is left, its last digits say nothing
+            x = approach_optimum(objective, x, CLOSE, CLOSE).x
             self._ends[alpha] = x, objective.multipliers.copy(), objective.stiffness
         else:
             x = minimise(objective, x, **(objective.settings | {"tolerance": CLOSE})).x
