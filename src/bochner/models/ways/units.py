@@ -91,12 +91,16 @@ def units_of(problem: Problem, targets: bool) -> Units:
 
 
 def weighted_median(values: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Of each column, the first value at which half of the weight is reached: repeated rows are rows of more weight."""
+    """Of each column, the mean of the values at which half of the weight is reached, from below and from above.
+
+    Rows that are repeated are rows of more weight, and the median of -y is minus that of y.
+    """
     order = np.argsort(values, axis=0, kind="stable")
     weights = np.ones(len(values)) if weight is None else weight
     reached = np.cumsum(weights[order], axis=0)
-    first = np.argmax(reached >= 0.5 * reached[-1] * (1 - 1e-12), axis=0)
-    return np.take_along_axis(np.take_along_axis(values, order, axis=0), first[None], axis=0)[0]
+    ends = [np.argmax(reached >= (0.5 + sign * 1e-12) * reached[-1], axis=0) for sign in (-1, 1)]
+    sorted_values = np.take_along_axis(values, order, axis=0)
+    return np.mean(np.take_along_axis(sorted_values, np.stack(ends), axis=0), axis=0)
 
 
 def geometric_mean(spread: np.ndarray) -> float:
