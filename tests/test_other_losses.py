@@ -229,7 +229,7 @@ def test_class_weights_act_as_sample_weights():
 
 def test_the_penalty_is_chosen_by_held_out_loss():
     model = RandomFeatureClassifier(BASIS, loss="logistic").fit(X[:400], LABELS[:400])
-    assert "held-out fifth" in model.explain_fit()
+    assert "loss of 5 folds of 400 rows" in model.explain_fit()
     others = [RandomFeatureClassifier(BASIS, loss="logistic", alpha=a).fit(X[:400], LABELS[:400]) for a in (1e-7, 1e4)]
     best = max(other.score(X[400:], LABELS[400:]) for other in others)
     assert model.score(X[400:], LABELS[400:]) >= best - 0.01

@@ -23,6 +23,7 @@ class Loss(ABC):
 
     classifies = True
     smooth = True  # whether the gradient is continuous, as Newton's method needs it
+    degree = 1  # of homogeneity: residuals times s, and whatever the loss measures them by, make it s^degree as large
 
     @abstractmethod
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -52,6 +53,8 @@ class Loss(ABC):
 @dataclass(frozen=True)
 class Squared(Loss):
     """(y - f)^2"""
+
+    degree = 2
 
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.sum((y - f) ** 2, axis=1)
@@ -181,17 +184,28 @@ class Huber(Loss):
     def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(np.abs(f - y) < self.epsilon * self.scale, 2.0 / self.scale, 0.0)
 
-    def scale_sums(self, f: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """(total weight, that of far residuals, squares of the near ones): sums over rows, (3, k)."""
-        r = np.abs(f - y)
-        far = r >= self.epsilon * self.scale
-        total = np.broadcast_to(weight[:, None], r.shape)
-        return np.stack([total.sum(axis=0), (total * far).sum(axis=0), (total * np.where(far, 0.0, r**2)).sum(axis=0)])
+    def best_scale(self, residuals: np.ndarray, weight: np.ndarray, least: Any = 0.0) -> np.ndarray:
+        """For each column of residuals (n, k) the scale s of smallest loss, sum of w min(r/s, epsilon)^2 = sum of w.
 
-    def best_scale(self, sums: np.ndarray, least: Any = 0.0) -> np.ndarray:
-        """The scale of smallest loss if the same residuals stay near: s^2 = near / (total - epsilon^2 far)."""
-        left = np.maximum(sums[0] - self.epsilon**2 * sums[1], 1e-3 * sums[0])
-        return np.maximum(np.sqrt(sums[2] / left), least)
+        Of sorted residuals it is known how many are near at it; then s^2 = near squares / (total - epsilon^2 far).
+        """
+        order = np.argsort(np.abs(residuals), axis=0)
+        r = np.take_along_axis(np.abs(residuals), order, axis=0)
+        near = np.cumsum(weight[order], axis=0)
+        squares = np.cumsum(weight[order] * r**2, axis=0)
+        left = near[-1] - self.epsilon**2 * (near[-1] - near)
+        inside = left * r**2 >= self.epsilon**2 * squares  # where s = r / epsilon is too large
+        first = np.where(inside.any(axis=0), np.argmax(inside, axis=0), len(r)) - 1
+        at = np.maximum(first, 0)[None]
+        left, squares = (np.take_along_axis(sums, at, axis=0)[0] for sums in (left, squares))
+        known = (first >= 0) & (left > 0)
+        return np.maximum(np.sqrt(np.divide(squares, left, out=np.zeros_like(left), where=known)), least)
+
+    def mixed(self, f: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Second derivatives by score and scale, and twice by the scale (n, k)."""
+        r = (f - y) / self.scale
+        r = np.where(np.abs(r) < self.epsilon, r, 0.0)
+        return -2.0 * r / self.scale, 2.0 * r**2 / self.scale
 
     def lipschitz(self, bound: float) -> float:
         return 2.0 * self.epsilon
@@ -199,15 +213,21 @@ class Huber(Loss):
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(Loss):
-    """max(0, |f - y| - epsilon)"""
+    """max(0, |f - y| - epsilon)
 
-    epsilon: float = 0.1
+    epsilon is in the units of y (one number, or one for each output); with `in_spreads`, as where the loss is given by
+    its name, in spreads of y: the median distance from the median, times 1.48, the deviation of normal targets.
+    """
+
+    epsilon: Any = 0.1
+    in_spreads: bool = False
     classifies = False
     smooth = False
 
     def __post_init__(self) -> None:
-        if self.epsilon != 0:
-            require_positive("epsilon", self.epsilon)
+        for epsilon in np.ravel(self.epsilon).tolist():
+            if epsilon != 0:
+                require_positive("epsilon", epsilon)
 
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.sum(np.maximum(np.abs(f - y) - self.epsilon, 0.0), axis=1)
@@ -231,7 +251,9 @@ CLASSIFYING: dict[str, Loss] = {
     "squared": Squared(), "hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic(),
     "exponential": Exponential(),
 }  # fmt: skip
-REGRESSING: dict[str, Loss] = {"squared": Squared(), "huber": Huber(), "epsilon_insensitive": EpsilonInsensitive()}
+REGRESSING: dict[str, Loss] = {
+    "squared": Squared(), "huber": Huber(), "epsilon_insensitive": EpsilonInsensitive(in_spreads=True),
+}  # fmt: skip
 LOSSES = {**CLASSIFYING, **REGRESSING}
 KINDS = {type(loss) for loss in LOSSES.values()}
 

@@ -28,6 +28,7 @@ from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from .trials import Choice
 from .ways.penalty import FOLDS
+from .ways.problem import Units
 
 SQUARES = 1e200  # the largest of what adds up squares
 THREADS = 1 << 15
@@ -46,7 +47,9 @@ PARAMETERS: dict[str, Check] = {
     "nu": number(SMALLEST),
     "center": flag,
 }
-TRAINING: dict[str, Check] = {"rate": number(SMALLEST), "steps": whole(), "rows": whole()}
+TRAINING: dict[str, Check] = {
+    "rate": number(SMALLEST), "steps": whole(), "rows": whole(), "units": either(nothing, instance(Units)),
+}  # fmt: skip
 VALIDATED: dict[str, Check] = {
     "score": number(high=1.0), "standard_error": either(nothing, number(0.0)), "rows": whole(), "how": text(),
 }  # fmt: skip
@@ -78,6 +81,13 @@ def fitted_fields(columns: Any, outputs: int) -> dict[str, Check]:
 OPTIONAL = {"feature_names_in_", "recipe_"}
 OF_CLASSES = {"classes_", "temperature_", "_calibration"}
 OF_NUMBERS = {"_outputs", "_offset", "_widening", "_ends"}
+
+
+def units_fields(outputs: int) -> dict[str, Check]:
+    """The units that steps were taken in."""
+    return {
+        "centre": numbers(outputs), "spread": numbers(outputs, low=SMALLEST), "weight": number(SMALLEST),
+    }  # fmt: skip
 
 
 def chosen(value: Any) -> bool:

@@ -29,11 +29,12 @@ from .kept import (
     require_kind,
     require_solution,
     require_sums,
+    units_fields,
 )
 from .trials import Choice
 from .ways.penalty import CrossValidated
 from .ways.primal import PrimalPosterior
-from .ways.problem import Fit, Training
+from .ways.problem import Fit, Training, Units
 
 KIND, VERSION = "bochner model", 3
 
@@ -50,7 +51,7 @@ def kinds_of(base: type) -> list[type]:
 # What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
 PARTS: tuple[type, ...] = (
     *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *kinds_of(Loss), Quantizer, Recipe, SparseRecipe, Moments,
-    FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Design, ColumnScaler, LinearPart, Choice,
+    FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice,
     CrossValidated,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training", "validated", "end")
@@ -160,6 +161,9 @@ def require_fit(state: dict[str, Any], outputs: int) -> None:
     if state["training"] is not None:
         require_kind(state["training"], Training)
         require_fields(vars(state["training"]), TRAINING)
+        if state["training"].units is not None:
+            require_kind(state["training"].units, Units)
+            require_fields(vars(state["training"].units), units_fields(outputs))
     if state["validated"] is not None:
         require_kind(state["validated"], CrossValidated)
         require_fields(vars(state["validated"]), VALIDATED)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from ..validation import option
 from .rows import OpenJournal, Ready, own_targets, ready_arrays, ready_blocks
 from .ways.dual import DualPosterior
 from .ways.folds import reduce_folds
-from .ways.held_out import choose_penalty
 from .ways.online import go_on
 from .ways.primal import fit_sums
 from .ways.problem import Fit, Problem
@@ -73,12 +71,8 @@ class Streaming(ABC):
             design = self._fitted_design(ready) if first else self.design_
             problem, way = self._problem(design, ready.blocks), self._way(design, ready.blocks.n_rows)
             before = None if first else self._refresh()
-            if before is None:
-                alpha, note = choose_penalty(problem, way.loss)
-            else:
-                alpha, note = before.solution.alpha, before.penalty
-            self.design_, fit, judged = go_on(problem, way, alpha, before)
-        self._solved = replace(fit, penalty=note)
+            self.design_, fit, judged = go_on(problem, way, before)
+        self._solved = fit
         self.sums_, self._widest, self._stale = None, None, False
         self._rows = 0 if fit.training is None else fit.training.rows
         self._calibrate(judged)

@@ -7,7 +7,7 @@ seed, its coefficients and how many steps it took; from there it can go on with 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -17,12 +17,14 @@ from ...bases.design import Design
 from ...blocks import Block, Progress
 from ...losses import Loss
 from ...solvers import DoublyStochastic, Solution
-from ...streams import Stream
+from ...streams import Stream, sample_rows
 from .calibration import CALIBRATED, Judged
-from .problem import Fit, Problem, Training, mean_square
+from .problem import Fit, Problem, Training
 from .stochastic import Remember, bend, copied, require_finite_walk, require_sane_walk, typical
 
 TILE = 1 << 16  # features that are made at a time, at most, unless a step has more
+MEASURED, ROWS = 3, 256  # steps whose curvature is measured, and rows whose features are averaged
+NOISE = 8.0
 STRETCHES = 20  # parts of a run after each of which it could be taken up again
 
 
@@ -35,16 +37,39 @@ class Descent:
     alpha: float
     method: DoublyStochastic
     seed: int
+    rows: Any = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.rows = self.problem.blocks.take(sample_rows(self.problem.blocks.n_rows, ROWS, seed=10)).X
 
     def first_rate(self) -> float:
-        """Half the inverse of curvature times the mean of k(x, x) + 1."""
+        """The inverse of the curvature of a batch: that of the loss times the largest eigenvalue of its kernel.
+
+        The kernel is that of the features of one step, as it comes into play; of three steps the largest is taken. Few
+        rows are noise, which smaller steps average out: as much as NOISE / rows of the sum of the eigenvalues is added.
+        """
         if self.method.learning_rate != "auto":
             return float(self.method.learning_rate)
-        block = next(self.problem.blocks.stream(0, 200))
-        square = float(self.problem.intercept)
-        for _, tile in self.problem.basis.column_tiles(block.X, self.method.features):
-            square += mean_square(tile) * self.problem.scale**2
-        return 0.5 / (bend(self.loss, self.problem.outputs) * typical(block.weight) * max(square, 1e-12))
+        block = next(self.batches(0))
+        largest = 0.0
+        for step in range(min(MEASURED, steps_for(self.problem.basis, self.method.features))):
+            tile, _ = self.new_tile(block.X, step)[1:]
+            share = int(self.problem.basis.n_components) / tile.shape[1] / len(tile)
+            noise = NOISE / len(tile) * float(np.sum(tile**2))
+            largest = max(largest, share * (float(np.linalg.norm(tile, 2)) ** 2 + noise))
+        return 1.0 / (bend(self.loss, self.problem.outputs) * typical(block.weight) * max(largest, 1e-12))
+
+    def new_tile(self, X: Any, step: int) -> tuple[slice, np.ndarray, np.ndarray]:
+        """The columns of a step, their features, centred if there is an intercept, and the means.
+
+        Centred, they leave the mean to the intercept, which would else set the pace for all other directions. Some rows
+        that stay the same tell the means, for those of a small batch are noise.
+        """
+        columns, tile = next(self.tiles(X, self.method.features, step))
+        if not self.problem.intercept:
+            return columns, tile, np.zeros(tile.shape[1])
+        mean = next(self.tiles(self.rows, self.method.features, step))[1].mean(axis=0)
+        return columns, tile - mean, mean
 
     def tiles(self, X: Any, width: int, first: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
         """Which columns are in each tile, and their features of some rows, times the scale."""
@@ -87,7 +112,7 @@ class Descent:
         return f
 
     def step(self, state: dict[str, Any], block: Block, rate: float, nu: float) -> None:
-        columns, tile = next(self.tiles(block.X, self.method.features, state["step"]))
+        columns, tile, mean = self.new_tile(block.X, state["step"])
         f = self.scores(state, block.X, columns.start)
         y = block.y.astype(np.float64)
         slope = self.loss.gradient(f, y) / len(y)
@@ -97,7 +122,8 @@ class Descent:
         # The tile's share of <z, z'> is its width over m: so much more is its estimate of the kernel worth.
         state["b"][columns] = -rate * len(state["b"]) / tile.shape[1] * (tile.T @ slope)
         if self.problem.intercept:
-            state["c"] = state["c"] - rate * slope.sum(axis=0)
+            pace = min(rate, 0.5 / bend(self.loss, len(state["c"])))
+            state["c"] = state["c"] - pace * slope.sum(axis=0) - mean @ state["b"][columns]
         state["step"] += 1
         for name, new in (("scores", f), ("codes", y)):
             state[name] = np.concatenate([state[name], new])[-CALIBRATED:]

@@ -2,68 +2,88 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from ...bases.design import times_columns
-from ...blocks import MemoryBlocks
 from ...config import memory_budget
-from ...losses import Huber, Loss, Squared
+from ...losses import Loss, Squared
 from ...streams import sample_rows
 from ...validation import option
-from .full_batch import fit_newton
+from .fold_models import Trials
 from .matrix_free import probe_alpha
-from .multipliers import fit_multipliers
-from .penalty import FEW, FOLDS, candidates, edge_note, end_of, too_few
+from .penalty import FEW, FOLDS, Chosen, candidates, edge_note, end_of, too_few
 from .problem import Problem, fold_of, mean_square
 
 PROBE, MEASURED = 2000, 400  # rows from which the penalty is chosen, and whose features are measured
-PATIENCE, GAIN = 1, 1e-3  # penalties in a row that may be no better; a smaller gain does not count
+MANY, FEWER = 1000, 3  # with more rows than this, fewer folds
+GAIN, CLEAR = 1e-3, 1.02  # a smaller gain does not count; a loss so much larger than the least is no accident
+RISING, FLAT = 2, 4  # penalties in a row that are worse, or no better, after which smaller ones are not tried
+FIRST, LAST, LEAST = 1, 5, -10  # decades of the largest penalties tried, at first and if larger is better; the least
+HALF = 10.0**0.5
 
 
-def choose_penalty(problem: Problem, loss: Loss) -> tuple[float, str]:
-    """alpha as given; or the best on a sample: a fifth of it held out, from large penalties to small ones.
+def choose_penalty(problem: Problem, loss: Loss) -> Chosen:
+    """alpha as given; or the best for rows held out, each once, of all rows or of a sample of them.
 
     The best alpha balances noise against size, which the number of rows does not change much.
     """
     if problem.asks_for("loo"):
         raise ValueError(f"{option('alpha', 'loo')} needs the squared loss and solver 'cholesky' or 'dual'.")
     if isinstance(problem.alpha, float):
-        return problem.alpha, "given"
+        return Chosen(problem.alpha, "given")
     if isinstance(loss, Squared):
-        chosen = probe_alpha(problem)
-        return chosen.alpha, chosen.note
+        return probe_alpha(problem)
     rows = int(np.clip(memory_budget() // (64 * int(problem.basis.n_components)), 50, PROBE))
-    numbers = sample_rows(problem.blocks.n_rows, rows, seed=2)
-    block = problem.blocks.take(numbers)
-    held = fold_of(block, FOLDS) == 0
-    train, judged = block.only(~held), block.only(held)
+    block = problem.blocks.take(sample_rows(problem.blocks.n_rows, rows, seed=2))
     if not block.X.shape[0]:  # of all rows sampled the weight is zero
-        return float(candidates(problem.alpha, 1.0)[-1]), FEW
-    # Weights below 1 are taken relative to their mean, as they are for least squares.
-    weight = 1.0 if block.weight is None else min(1.0, float(block.weight.mean()))
-    unit = weight * len(numbers) * mean_square(problem.features(block.X[:MEASURED]), problem.scale)
-    alphas = candidates(problem.alpha, unit)
-    if too_few(train.X.shape[0]) or not held.any():
-        return float(alphas[-1]), FEW
-    features = problem.features(judged.X)
-    part = replace(problem, blocks=MemoryBlocks(train.X, train.y, train.weight))
-    solve = fit_newton if loss.smooth else fit_multipliers
-    if isinstance(loss, Huber):  # the learned scales differ: all are judged by one
-        spread = np.std(train.y, axis=0)
-        loss = replace(loss, scale=np.where(spread > 0, spread, 1.0))
-    losses, start, worse = np.full(len(alphas), np.inf), None, 0
-    for k in reversed(range(len(alphas))):
-        fit = solve(part, loss, float(alphas[k]), start, rough=True)
-        start = fit.start
-        scores = np.asarray(features @ times_columns(problem.scale, fit.solution.coefficients)) + fit.intercept
-        with np.errstate(over="ignore"):
-            values = loss.value(scores, judged.y.astype(np.float64))
-        losses[k] = np.average(values, weights=judged.weight)
-        worse = 0 if losses[k] < (1.0 - GAIN) * losses[k + 1 :].min(initial=np.inf) else worse + 1
-        if worse > PATIENCE:
+        return Chosen(float(candidates(problem.alpha, 1.0)[-1]), FEW)
+    weight = 1.0 if block.weight is None else float(block.weight.mean())
+    unit = weight * mean_square(problem.features(block.X[:MEASURED]), problem.scale) or 1.0  # of one row
+    folds = fold_of(block, FOLDS if block.X.shape[0] <= MANY else FEWER)
+    if too_few(block.X.shape[0]) or len(np.unique(folds)) < 2:
+        return Chosen(float(candidates(problem.alpha, unit)[-1]), FEW)
+    trials = Trials(problem, loss, block, folds)
+    if isinstance(problem.alpha, str):
+        ends = unit * 10.0 ** np.array([LEAST, LAST])
+        best = best_half_decade(trials, best_decade(trials, unit), *ends)
+    else:
+        ends = candidates(problem.alpha, unit)
+        best = simplest(walk_down(trials, ends[::-1]))
+    end = end_of(int(np.searchsorted(ends, best * 0.99)), len(ends)) if best <= ends[0] or best >= ends[-1] else ""
+    note = f"loss of {len(trials)} folds of {trials.rows:,} rows" + edge_note(end)
+    return Chosen(best, note, trials.promise(best), end)
+
+
+def best_decade(trials: Trials, unit: float) -> float:
+    """From large penalties to small ones, and beyond the largest if that is best."""
+    losses = walk_down(trials, unit * 10.0 ** np.arange(FIRST, LEAST - 1.0, -1.0))
+    for decade in range(FIRST + 1, LAST + 1):
+        if simplest(losses) < max(losses):
             break
-    best = float(alphas[np.flatnonzero(losses <= losses.min() / (1.0 - GAIN))[-1]])
-    end = end_of(int(np.searchsorted(alphas, best)), len(alphas))
-    return best, f"loss of a held-out fifth of {len(numbers):,} rows" + edge_note(end)
+        losses[unit * 10.0**decade] = trials.loss_at(unit * 10.0**decade)
+    return simplest(losses)
+
+
+def walk_down(trials: Trials, alphas: np.ndarray) -> dict[float, float]:
+    """The losses of penalties, until smaller ones are no better."""
+    losses: dict[float, float] = {}
+    rising = flat = 0
+    for alpha in alphas.tolist():
+        least = min(losses.values(), default=np.inf)
+        now = losses[alpha] = trials.loss_at(alpha)
+        flat = 0 if now < (1.0 - GAIN) * least else flat + 1
+        rising = rising + 1 if now > (1.0 + GAIN) * least else 0
+        if rising >= RISING or flat >= FLAT or now > CLEAR * least:
+            break
+    return losses
+
+
+def best_half_decade(trials: Trials, middle: float, low: float, high: float) -> float:
+    """The best of a penalty and those half a decade away, within the ends."""
+    near = [middle * HALF, middle, middle / HALF]
+    return simplest({alpha: trials.loss_at(alpha) for alpha in near if low * 0.99 < alpha < high * 1.01})
+
+
+def simplest(losses: dict[float, float]) -> float:
+    """The largest penalty whose loss is least but for GAIN."""
+    least = min(losses.values())
+    return max(alpha for alpha, loss in losses.items() if not np.isfinite(least) or loss * (1.0 - GAIN) <= least)

@@ -8,34 +8,30 @@ the minimum over (b, c) the duality gap is known: sum of w loss(f) - w loss(t) -
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ...config import memory_budget
 from ...losses import EpsilonInsensitive, Hinge, Loss
-from ...solvers import Minimum, factor_gram, minimise, sampled_preconditioner
+from ...solvers import Minimum, minimise
 from ...validation import option
 from .full_batch import finished
-from .objective import Piece, RiskObjective
+from .objective import Metric, Piece, RiskObjective
 from .problem import Fit, Problem
 
-LARGEST = 2048  # rows or features of a matrix that is factored in every step
 ROUNDS, STIFFER, WELL = 50, 5.0, 0.2  # at most; s grows by this unless the gap falls below this share of the last one
 SOFTER = 25.0  # s falls by this where a search gets stuck
 
-Product = Callable[[np.ndarray], np.ndarray]
 
-
-def fit_multipliers(
-    problem: Problem, loss: Loss, alpha: float, start: np.ndarray | None = None, rough: bool = False
-) -> Fit:
-    """To the optimum; or roughly, where only the loss of other rows is to be judged."""
+def fit_multipliers(problem: Problem, loss: Loss, alpha: float, start: np.ndarray | None = None) -> Fit:
+    """To the optimum."""
     objective = Envelope(problem, loss, alpha)
     x = objective.zeros() if start is None else start
-    goal, finest = (1e-6, 1e-5) if objective.pieces.kind == np.float32 else (1e-10, 1e-9)
-    if rough:
-        goal, finest = 1e-3, 1e-3
+    found = approach_optimum(objective, x, *((1e-6, 1e-5) if objective.pieces.kind == np.float32 else (1e-10, 1e-9)))
+    return finished(objective, found, "multipliers with Newton")
+
+
+def approach_optimum(objective: Envelope, x: np.ndarray, goal: float, finest: float) -> Minimum:
+    """To a relative duality gap of `goal`, with the envelope's minima to a relative gradient of `finest`."""
     gap = previous = np.inf
     steps = 0
     tolerance = 1e-2
@@ -54,23 +50,18 @@ def fit_multipliers(
         previous = gap
     ended = "converged" if found.converged and gap <= 10 * goal else "stopped"
     status = f"{ended} in {steps} steps, relative duality gap {gap:.1e}"
-    return finished(objective, Minimum(x, found.value, status, gap, steps), "multipliers with Newton")
-
-
-def ridge_inverse(rows: np.ndarray, ratio: float, shift: float) -> Product:
-    """v -> (ratio Z'Z + shift I)^-1 v, by whichever of Z'Z and ZZ' is smaller."""
-    if len(rows) >= rows.shape[1]:
-        factor = factor_gram(rows.T @ rows, shift / ratio)
-        if factor is not None:
-            return lambda v: factor.solve(v) / ratio
-    apply = sampled_preconditioner(rows, ratio, shift)
-    return lambda v: apply(v) / shift
+    return Minimum(x, found.value, status, gap, steps)
 
 
 class Envelope(RiskObjective):
-    """The smooth function that multipliers and a stiffness make of a loss with kinks."""
+    """The smooth function that multipliers and a stiffness make of a loss with kinks.
 
-    def __init__(self, problem: Problem, loss: Loss, alpha: float) -> None:
+    Only rows at the kink bend it, and in the end they are few: then the second derivative is inverted exactly.
+    """
+
+    least = 0.0  # sum of losses and penalty that the duality gap is measured by, if they are smaller
+
+    def __init__(self, problem: Problem, loss: Loss, alpha: float, metric: Metric | None = None) -> None:
         assert isinstance(loss, Hinge | EpsilonInsensitive)
         self.kinked = loss
         needed = 16 * problem.blocks.n_rows * problem.outputs
@@ -79,11 +70,17 @@ class Envelope(RiskObjective):
                 f"one multiplier for each of {problem.blocks.n_rows:,} rows and {problem.outputs} outputs needs "
                 f"{needed / 1e9:.3g} GB, over half the memory budget: use {option('solver', 'sgd')} or a smooth loss."
             )
-        super().__init__(problem, loss, alpha)
-        self._inverses: list[Product] = []
-        self.multipliers = np.zeros((problem.blocks.n_rows, problem.outputs))
-        self.stiffness = 0.5 * self.typical_ratio()
-        self.reference = self.size(self.look(self.zeros())[1])
+        super().__init__(problem, loss, alpha, metric)
+        self._first = 0.5 * self.typical_ratio()
+        self.begin()
+        self.nothing, gradient = self.look(self.zeros())  # the model 0
+        self.reference = self.size(gradient)
+
+    def begin(self, multipliers: np.ndarray | None = None, stiffness: float | None = None) -> None:
+        """From what a like problem ended with, or from nothing."""
+        shape = self.problem.blocks.n_rows, self.problem.outputs
+        self.multipliers = np.zeros(shape) if multipliers is None else multipliers.copy()
+        self.stiffness = self._first if stiffness is None else stiffness
 
     def typical_ratio(self) -> float:
         """Mean weight over mean target: a stiffness that puts scores near zero on the curved part of the envelope."""
@@ -113,28 +110,6 @@ class Envelope(RiskObjective):
         size = np.abs(slope)
         return np.where((size > 0) & (size < piece.weight[:, None] * (1 - 1e-12)), self.stiffness, 0.0)
 
-    def approach(self, x: np.ndarray) -> None:
-        """Only rows at the kink bend the function, and they are few: for them 2 alpha I + s Z'Z is inverted exactly."""
-        self._inverses = []
-        if self.pieces.kept is None or self.alpha == 0:
-            return
-        zones = [self.curvature(p, self.nearest(p, self.scores(p, x))[1]) > 0 for p in self.pieces.kept]
-        for column in range(x.shape[1]):
-            parts = [p.features[zone[:, column]] for p, zone in zip(self.pieces.kept, zones, strict=True)]
-            if min(sum(part.shape[0] for part in parts), len(x)) > LARGEST:
-                self._inverses = []
-                return
-            rows = np.vstack([part.toarray() if hasattr(part, "toarray") else part for part in parts])
-            rows = self.problem.scale * rows.astype(np.float64) - self._metric.mean
-            if self.problem.intercept:
-                rows = np.column_stack([rows, np.ones(len(rows))])
-            self._inverses.append(ridge_inverse(rows, self.stiffness, 2.0 * self.alpha))
-
-    def precondition(self, v: np.ndarray) -> np.ndarray:
-        if not self._inverses:
-            return super().precondition(v)
-        return np.column_stack([inverse(v[:, [k]]) for k, inverse in enumerate(self._inverses)])
-
     def raise_multipliers(self, x: np.ndarray) -> float:
         """Set the multipliers to the slopes at x; the duality gap, relative to the sum of losses and penalty."""
         gap = losses = 0.0
@@ -146,4 +121,4 @@ class Envelope(RiskObjective):
             gap += loss - float(piece.weight @ self.kinked.value(t, piece.y) + np.sum(slope * (f - t)))
             losses += loss
         primal = losses + self.alpha * np.sum(self.model(x)[0] ** 2)
-        return float(abs(gap) / max(primal, np.finfo(float).tiny))
+        return float(abs(gap) / max(primal, self.least, np.finfo(float).tiny))

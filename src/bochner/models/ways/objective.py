@@ -24,6 +24,11 @@ from .problem import Problem
 
 SAMPLED, LEAST = 8, 1000  # rows per feature that make a preconditioner, and rows at least
 DRIFT = 4.0  # a preconditioner is made again when the mean curvature has changed by this factor
+PATIENT = 60  # products in a direction after which it is worth while to factor the second derivative itself
+SOME = 0.25  # share of rows that are few
+LARGEST = 2048  # rows or features of a matrix that is factored in every step
+
+Product = Callable[[np.ndarray], np.ndarray]
 
 
 class Piece(NamedTuple):
@@ -33,6 +38,16 @@ class Piece(NamedTuple):
     y: np.ndarray
     weight: np.ndarray
     rows: Any
+
+
+def ridge_inverse(rows: np.ndarray, ratio: float, shift: float) -> Product:
+    """v -> (ratio Z'Z + shift I)^-1 v, by whichever of Z'Z and ZZ' is smaller."""
+    if len(rows) >= rows.shape[1]:
+        factor = factor_gram(rows.T @ rows, shift / ratio)
+        if factor is not None:
+            return lambda v: factor.solve(v) / ratio
+    apply = sampled_preconditioner(rows, ratio, shift)
+    return lambda v: apply(v) / shift
 
 
 class Pieces:
@@ -85,15 +100,17 @@ class Pieces:
 class RiskObjective:
     """sum_i w_i loss(f_i, y_i) + alpha |b|^2, for the solvers of smooth functions."""
 
-    def __init__(self, problem: Problem, loss: Loss, alpha: float) -> None:
+    def __init__(self, problem: Problem, loss: Loss, alpha: float, metric: Metric | None = None) -> None:
         self.problem, self.loss, self.alpha = problem, loss, alpha
         self.pieces = Pieces(problem)
         self.separable = problem.outputs == 1 or not isinstance(loss, Logistic)
         self.rounding = 1e-6 if self.pieces.kind == np.float32 else 1e-13
-        self._metric = Metric(problem)
+        self._metric = Metric(problem) if metric is None else metric
         self._curvature = self._weight = 1.0
         self._looked: tuple[np.ndarray, dict[int, np.ndarray]] | None = None
         self._reference: float | None = None
+        self._inverses: list[Product] = []
+        self._products, self._hard = 0, False  # in this direction; whether there were too many in one
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -136,6 +153,7 @@ class RiskObjective:
 
     def product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         m = int(self.problem.basis.n_components)
+        self._products += 1
 
         seen = self._looked[1] if self._looked is not None and self._looked[0] is x else None
 
@@ -155,9 +173,31 @@ class RiskObjective:
         return image
 
     def approach(self, x: np.ndarray) -> None:
-        """The metric will do."""
+        """The metric will do; or, where few rows are bent at all, or it did not, 2 alpha I + Z'DZ with the curvatures D
+        of the rows is inverted."""
+        self._hard = self._hard or self._products > PATIENT
+        self._products, self._inverses = 0, []
+        if not self.separable or self.pieces.kept is None or self.alpha == 0:
+            return
+        bent = [(p, self.terms(p, self.scores(p, x))[2]) for p in self.pieces.kept]
+        if not self._hard and max(np.mean(c > 0) for _, c in bent) > SOME:
+            return
+        inverses = []
+        for column in range(x.shape[1]):
+            parts = [(p.features[c[:, column] > 0], c[c[:, column] > 0, column]) for p, c in bent]
+            if min(sum(len(curvature) for _, curvature in parts), len(x)) > LARGEST:
+                return
+            rows = np.vstack([part.toarray() if hasattr(part, "toarray") else part for part, _ in parts])
+            rows = self.problem.scale * rows.astype(np.float64) - self._metric.mean
+            if self.problem.intercept:
+                rows = np.column_stack([rows, np.ones(len(rows))])
+            roots = np.sqrt(np.concatenate([curvature for _, curvature in parts]))
+            inverses.append(ridge_inverse(rows * roots[:, None], 1.0, 2.0 * self.alpha))
+        self._inverses = inverses
 
     def precondition(self, v: np.ndarray) -> np.ndarray:
+        if self._inverses:
+            return np.column_stack([inverse(v[:, [k]]) for k, inverse in enumerate(self._inverses)])
         return self._metric.inverse(v, self._curvature, self._weight, self.alpha)
 
     # ---- rows ----
@@ -180,6 +220,13 @@ class RiskObjective:
     def transposed(self, piece: Piece, rows: np.ndarray) -> np.ndarray:
         image = piece.features.T @ rows.astype(piece.features.dtype)
         return times_columns(self.problem.scale, np.asarray(image, dtype=np.float64))
+
+    def start_at(self, coefficients: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """The x of a model."""
+        x = self.zeros()
+        x[: len(coefficients)] = coefficients
+        x[len(coefficients) :] = intercept + self._metric.mean @ coefficients
+        return x
 
     def model(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and intercept of the features as they are."""

@@ -15,13 +15,39 @@ from ...bases.design import Design
 from ...solvers import DoublyStochastic, Stochastic
 from .calibration import Judged
 from .doubly import Descent, finished, steps_for
-from .problem import Fit, Problem, Training
+from .held_out import choose_penalty
+from .penalty import Chosen
+from .problem import Fit, Problem, Training, Units
 from .solve import Way
 from .stochastic import Walk, require_finite_walk
+from .units import Measure
 
 
-def go_on(problem: Problem, way: Way, alpha: float, before: Fit | None) -> tuple[Design, Fit, Judged | None]:
-    """The basis (perhaps with more features), the fit after these rows, and the scores they had before, if known."""
+def go_on(problem: Problem, way: Way, before: Fit | None) -> tuple[Design, Fit, Judged | None]:
+    """The basis (perhaps with more features), the fit after these rows, and the scores they had before, if known.
+
+    The first rows tell the penalty and the units; a fit that knows of no units goes on in those of y.
+    """
+    if before is None:
+        measure = Measure(problem, way.loss)
+        chosen = choose_penalty(measure.problem, measure.loss)
+    else:
+        measure = Measure(problem, way.loss, known_units(before, problem.outputs))
+        before = measure.inward(before)
+        chosen = Chosen(before.solution.alpha, before.penalty, before.validated, before.end)
+    basis, fit, judged = steps_on(measure.problem, replace(way, loss=measure.loss), chosen.alpha, before)
+    found = replace(fit, penalty=chosen.note, validated=chosen.validated, end=chosen.end)
+    return basis, measure.outward(found), judged
+
+
+def known_units(before: Fit, outputs: int) -> Units | None:
+    """Those of the steps before; of an old file, whose steps were in the units of y; None if there were no steps."""
+    if before.training is None:
+        return None
+    return before.training.units or Units(np.zeros(outputs), np.ones(outputs), 1.0)
+
+
+def steps_on(problem: Problem, way: Way, alpha: float, before: Fit | None) -> tuple[Design, Fit, Judged | None]:
     training = None if before is None else before.training
     met = problem.blocks.present + (0 if training is None else training.rows)
     if isinstance(way.method, DoublyStochastic):

@@ -52,17 +52,33 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Units:
+    """What targets are measured from and by, one number per output, and the mean weight that weights are taken by."""
+
+    centre: np.ndarray
+    spread: np.ndarray
+    weight: float
+
+
+@dataclass(frozen=True)
 class Training:
-    """How far stochastic training has come: the rate it began with, its steps (epochs, calls), the rows it met."""
+    """How far stochastic training has come: the rate it began with, its steps (epochs, calls), the rows it met.
+
+    `units` are those of the first rows, which all further steps are taken in; None in old files, where there were none.
+    """
 
     rate: float
     steps: int
     rows: int
+    units: Units | None = None
 
 
 @dataclass
 class Fit:
-    """A solved problem. `posterior` gives predictive variances, or is None; `penalty` says how alpha was chosen."""
+    """A solved problem. `posterior` gives predictive variances, or is None; `penalty` says how alpha was chosen.
+
+    `scale` is that of Huber's loss, learned.
+    """
 
     solution: Solution
     intercept: np.ndarray
@@ -73,6 +89,7 @@ class Fit:
     validated: CrossValidated | None = None  # what it is expected to score on new rows
     end: str = ""  # "lower" or "upper" if the penalty lies at an end of its candidates
     training: Training | None = None
+    scale: np.ndarray | None = None
 
 
 def fold_of(block: Block, folds: int) -> np.ndarray:

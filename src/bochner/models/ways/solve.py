@@ -20,6 +20,7 @@ from .primal import fit_primal
 from .problem import Fit, Problem
 from .stochastic import Remember, fit_stochastic
 from .strategy import EXACT, METHODS
+from .units import Measure
 
 
 @dataclass(frozen=True)
@@ -43,24 +44,28 @@ def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, FoldedMo
     """The fit, the sums if there are any, and scores to calibrate probabilities by, if they are wanted."""
     if way.is_exact:
         return solve_exactly(problem, way)
-    alpha, note = choose_penalty(problem, way.loss)
+    measure = Measure(problem, way.loss, targets=way.bound is None)  # bounds are in the units of y
+    problem, loss = measure.problem, measure.loss
+    chosen = choose_penalty(problem, loss)
     judged: Judged | None = None
     if way.solver in METHODS:
         learn: Any = fit_doubly if isinstance(way.method, DoublyStochastic) else fit_stochastic
-        fit, judged = learn(problem, way.loss, alpha, way.method, way.seed, remember)
+        fit, judged = learn(problem, loss, chosen.alpha, way.method, way.seed, remember)
     else:
 
         def fit_to(part: Problem, start: Any) -> Fit:
             if way.bound is not None:
-                return fit_box(part, way.loss, alpha, way.bound / int(problem.basis.n_components), start)
-            return (fit_newton if way.loss.smooth else fit_multipliers)(part, way.loss, alpha, start)
+                return fit_box(part, loss, chosen.alpha, way.bound / int(problem.basis.n_components), start)
+            return (fit_newton if loss.smooth else fit_multipliers)(part, loss, chosen.alpha, start)
 
         if way.calibrates:
             fit, judged = left_out.by_refitting(problem, fit_to)
         else:
             fit = fit_to(problem, None)
     solution = replace(fit.solution, reason=way.reason)
-    return replace(fit, solution=solution, penalty=note, start=None), None, judged
+    found = {"penalty": chosen.note, "validated": chosen.validated, "end": chosen.end}
+    fit = replace(fit, solution=solution, **found)
+    return measure.outward(fit), None, judged
 
 
 def solve_exactly(problem: Problem, way: Way) -> tuple[Fit, FoldedMoments | None, Judged | None]:

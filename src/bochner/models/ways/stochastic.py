@@ -42,6 +42,7 @@ class Walk:
     mean: np.ndarray = field(init=False)
     held: Block | None = field(init=False, default=None)
     numbers: np.ndarray = field(init=False, default_factory=lambda: np.empty(0, dtype=np.int64))
+    blas: Any = field(init=False, default_factory=ThreadpoolController)  # it looks through all libraries, so only once
 
     def __post_init__(self) -> None:
         self.mean = np.zeros(self.m, dtype=self.kind)
@@ -89,9 +90,9 @@ class Walk:
     ) -> dict[str, Any]:
         """An epoch of steps; `rate` is a function of the epochs done."""
         size, done, rows = self.method.batch_size, 0, self.problem.blocks.n_rows - len(self.numbers)
-        blas, threads = ThreadpoolController(), 1 if size * state["x"].size < SMALL else None
+        threads = 1 if size * state["x"].size < SMALL else None
         for features, y, weight in self.chunks(epoch):
-            with blas.limit(limits=threads, user_api="blas"):
+            with self.blas.limit(limits=threads, user_api="blas"):
                 for start in range(0, len(y), size):
                     batch = slice(start, start + size)
                     part = features[batch], y[batch], None if weight is None else weight[batch]

@@ -1,0 +1,94 @@
+"""Huber's loss with its scale, which is learned: the sum of losses at the best scale, as a function of coefficients.
+
+The loss is convex in scores and scale together, so it is convex in the scores at the scale that is best for them. Its
+gradient there is that at a fixed scale; its second derivative is H - c c'/d, with the derivatives c by coefficients and
+scale and d twice by the scale. One search finds both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...config import memory_budget
+from ...losses import Huber, Loss
+from .objective import Metric, Piece, RiskObjective
+from .problem import Problem
+
+LEAST_SCALE = 1e-10  # of the spread of targets: where nearly all residuals vanish
+
+
+class HuberObjective(RiskObjective):
+    """min over s of sum_i w_i loss(f_i, y_i; s), plus alpha |b|^2; every output has its own s."""
+
+    def __init__(self, problem: Problem, loss: Loss, alpha: float, metric: Metric | None = None) -> None:
+        needed = 24 * problem.blocks.n_rows * problem.outputs
+        if needed > memory_budget() // 2:
+            raise ValueError(
+                f"the scale of huber's loss needs residuals of {problem.blocks.n_rows:,} rows and {problem.outputs} "
+                f"outputs, {needed / 1e9:.3g} GB with their order, over half the memory budget: give it more memory."
+            )
+        super().__init__(problem, loss, alpha, metric)
+        self._least = LEAST_SCALE * self.spread_of_targets()
+        self._scored: tuple[np.ndarray, dict[int, np.ndarray]] | None = None
+        self._bent: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def look(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        assert isinstance(self.loss, Huber)
+        self.loss = replace(self.loss, scale=self.scale_at(x))
+        return super().look(x)
+
+    def product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if self._bent is None or self._bent[0] is not x:
+            self._bent = x, *self.by_scale(x)
+        _, mixed, twice = self._bent
+        image, along = super().product(x, v), np.sum(mixed * v, axis=0)
+        # The scale stays where it is held at its least.
+        bent = (twice > 0) & (self.loss.scale > self._least)  # type: ignore[attr-defined]
+        return image - mixed * np.divide(along, twice, out=np.zeros_like(along), where=bent)
+
+    def scores(self, piece: Piece, x: np.ndarray) -> np.ndarray:
+        if self._scored is not None and self._scored[0] is x:
+            return self._scored[1][id(piece)]
+        return super().scores(piece, x)
+
+    def scale_at(self, x: np.ndarray) -> np.ndarray:
+        """The best scales for the residuals at x."""
+        assert isinstance(self.loss, Huber)
+        self._scored, seen, parts = None, {}, []
+        for piece in self.pieces.each("scale"):
+            f = self.scores(piece, x)
+            parts.append((f - piece.y, piece.weight))
+            if self.pieces.kept is not None:
+                seen[id(piece)] = f
+        if seen:
+            self._scored = x, seen
+        residuals, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return self.loss.best_scale(residuals, weight, self._least)
+
+    def by_scale(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """c (m + 1, k) and d (k,)."""
+        m = int(self.problem.basis.n_components)
+
+        def part(piece: Piece) -> np.ndarray:
+            both = self.loss.mixed(self.scores(piece, x), piece.y)  # type: ignore[attr-defined]
+            mixed, twice = (piece.weight[:, None] * derivative for derivative in both)
+            return np.vstack([self.transposed(piece, mixed), mixed.sum(axis=0), twice.sum(axis=0)])
+
+        sums = self.pieces.reduce(part, "scale")
+        mixed = self.zeros()
+        mixed[:m], mixed[m:] = sums[:m] - np.outer(self._metric.mean, sums[m]), sums[m]
+        return mixed, sums[m + 1]
+
+    def spread_of_targets(self) -> np.ndarray:
+        """The deviation of each target from what the model 0 predicts at best; never zero."""
+
+        def sums(piece: Piece) -> np.ndarray:
+            powers = [np.ones_like(piece.y), piece.y, piece.y**2]
+            return np.stack([piece.weight @ power for power in powers])
+
+        total, first, second = self.pieces.reduce(sums, "targets")
+        mean = first / total if self.problem.intercept else 0.0
+        size = np.sqrt(second / total)
+        return np.maximum(np.sqrt(np.maximum(second / total - mean**2, 0.0)), np.where(size > 0, 1e-8 * size, 1.0))

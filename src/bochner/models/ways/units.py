@@ -1,0 +1,111 @@
+"""The units in which a loss is minimised: targets in their spreads, weights by their mean.
+
+Steps, tolerances and candidates for the penalty then mean the same whatever y is measured in. With y = c + s t, f = c +
+s g and weights W w, a loss of degree d turns sum W w loss(f, y) + alpha |b|^2 into W s^d times sum w loss(g, t) +
+(alpha s^(2-d) / W) |b/s|^2: a penalty that is given keeps its meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...blocks import Block
+from ...losses import EpsilonInsensitive, Loss
+from ...streams import sample_rows
+from .problem import Fit, Problem, Units
+
+MEASURED = 2000  # rows by which targets and weights are measured
+NORMAL = 1.4826  # deviations of a normal distribution in the median distance from its median
+
+
+class Measure:
+    """The way into units and back, for one problem and one loss."""
+
+    def __init__(self, problem: Problem, loss: Loss, units: Units | None = None, targets: bool = True) -> None:
+        """`units` are taken if they are known already; without `targets` only weights are changed."""
+        self.asked: Any = problem.alpha
+        self.own = own = units_of(problem, targets and not problem.classifies) if units is None else units
+        self.units = own
+        if loss.degree != 2 and not isinstance(problem.alpha, str):  # one penalty for all outputs needs one unit
+            self.units = replace(own, spread=np.full_like(own.spread, geometric_mean(own.spread)))
+        self.factor = geometric_mean(self.units.spread) ** (2 - loss.degree) / self.units.weight
+        self.loss = loss
+        if isinstance(loss, EpsilonInsensitive):
+            in_y = loss.epsilon * own.spread if loss.in_spreads else loss.epsilon
+            self.loss = replace(loss, epsilon=in_y / self.units.spread, in_spreads=False)
+        self.problem = replace(problem, blocks=problem.blocks.map(self._code), alpha=self._penalties())
+
+    def _code(self, block: Block) -> Block:
+        units, y, weight = self.units, block.y, block.weight
+        if (units.spread != 1.0).any() or units.centre.any():
+            y = (y - units.centre) / units.spread
+        return block._replace(y=y, weight=None if weight is None else weight / units.weight)
+
+    def _penalties(self) -> Any:
+        return self.asked if isinstance(self.asked, str) else self.asked * self.factor
+
+    def inward(self, fit: Fit) -> Fit:
+        """A fit in these units."""
+        spread, solution = self.units.spread, fit.solution
+        solution = replace(solution, coefficients=solution.coefficients / spread, alpha=solution.alpha * self.factor)
+        return replace(fit, solution=solution, intercept=(fit.intercept - self.units.centre) / spread)
+
+    def outward(self, fit: Fit) -> Fit:
+        """A fit in the units of y."""
+        units, solution = self.units, fit.solution
+        status, alpha = solution.status, solution.alpha / self.factor
+        if not isinstance(self.asked, str):  # the very number that was given
+            given = np.ravel(self.asked)
+            alpha = float(given[np.argmin(np.abs(given - alpha))])
+        if fit.scale is not None:
+            status += f"; scale {listed(fit.scale * units.spread)}"
+        if isinstance(self.loss, EpsilonInsensitive):
+            status += f"; epsilon {listed(self.loss.epsilon * units.spread)}"
+        solution = replace(solution, coefficients=solution.coefficients * units.spread, alpha=alpha, status=status)
+        training = None if fit.training is None else replace(fit.training, units=self.own)
+        return replace(
+            fit, solution=solution, intercept=fit.intercept * units.spread + units.centre,
+            noise=fit.noise * units.spread * units.spread, training=training, start=None,
+        )  # fmt: skip
+
+
+def units_of(problem: Problem, targets: bool) -> Units:
+    """From the medians of targets, which a few far-out ones do not move; without an intercept measured from zero."""
+    sample = problem.blocks.take(sample_rows(problem.blocks.n_rows, MEASURED, seed=11))
+    there = sample.X.shape[0] > 0  # the rows sampled may all be of weight zero
+    weight = None if sample.weight is None or not there else sample.weight
+    centre, spread = np.zeros(problem.outputs), np.ones(problem.outputs)
+    if targets and there:
+        y = sample.y.astype(np.float64)
+        if problem.intercept:
+            centre = weighted_median(y, weight)
+        far = np.abs(y - centre)
+        spread = NORMAL * weighted_median(far, weight)
+        # More than half of the targets may be equal, or all of them.
+        for size in (np.average(far, axis=0, weights=weight), np.abs(centre), np.ones(problem.outputs)):
+            spread = np.where(spread > 1e-12 * np.abs(centre), spread, size)
+    return Units(centre, spread, 1.0 if weight is None else float(weight.mean()))
+
+
+def weighted_median(values: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Of each column, the mean of the values at which half of the weight is reached, from below and from above.
+
+    Rows that are repeated are rows of more weight, and the median of -y is minus that of y.
+    """
+    order = np.argsort(values, axis=0, kind="stable")
+    weights = np.ones(len(values)) if weight is None else weight
+    reached = np.cumsum(weights[order], axis=0)
+    ends = [np.argmax(reached >= (0.5 + sign * 1e-12) * reached[-1], axis=0) for sign in (-1, 1)]
+    sorted_values = np.take_along_axis(values, order, axis=0)
+    return np.mean(np.take_along_axis(sorted_values, np.stack(ends), axis=0), axis=0)
+
+
+def geometric_mean(spread: np.ndarray) -> float:
+    return float(spread[0]) if len(spread) == 1 else float(np.exp(np.mean(np.log(spread))))
+
+
+def listed(numbers: Any) -> str:
+    return ", ".join(f"{number:.4g}" for number in np.ravel(numbers))
