@@ -56,7 +56,7 @@ def with_design(tree: Any) -> Any:
     state["sums"] = None if sums is None else FoldedMoments([sums])
     state["widest"] = None if widest is None else Design(widest)
     state |= {"validated": None, "end": ""}
-    state["fitted"] |= {"_choice": Choice(None, 0.0, "as asked"), "_leverage": 0.0}
+    state["fitted"] |= {"_choice": Choice(None, 0.0, "as asked"), "_leverage": 0.0, "_importances": None}
     if "classes_" not in state["fitted"]:
         state["fitted"] |= {"_widening": np.ones(len(state["intercept"])), "_ends": None}
     return tree

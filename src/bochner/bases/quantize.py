@@ -1,6 +1,6 @@
 """From real inputs to 8-bit integers: one step for all columns, so that the kernel keeps its shape.
 
-x -> round((x - center) / step), saturated. The step is chosen from the bulk of the data, not from its largest value:
+x -> round((x - center) / step), saturated. The step is chosen from the bulk of each column, not from its largest value:
 an outlier is clipped rather than allowed to blunt every other number. Numbers learned from data are rounded to a few
 digits, so that they do not hang on the last bits of a sum.
 """
@@ -19,6 +19,7 @@ from ..streams import int8_normal_deviation
 
 BULK = 0.999  # this quantile of |x - center| ...
 HEADROOM = 1.2  # ... times this is the largest number that is not clipped (3.95 deviations for a normal column)
+FAR_OUT = 10.0  # but no number is taken for bulk that lies so many deviations, by quartiles, from those of its column
 FINITE = float(np.finfo(np.float64).max)
 RANGES = ((-127, 127), (-128, 127), (0, 255))
 FIELDS: dict[str, Check] = {
@@ -63,6 +64,8 @@ def choose_quantizer(rows: Any, may_shift: bool) -> Quantizer:
     if rows.dtype == np.int8:
         return Quantizer(step=1.0, low=-128, high=127)
     values = (rows.data if issparse(rows) else rows).astype(np.float64)
+    if not issparse(rows):
+        values = without_far_out(values)
     mean = values.mean(axis=0) if may_shift else np.zeros(1)
     size = np.abs(values - mean)
     size = size[size > 0]  # zeros of sparse and one-hot data say nothing about the scale
@@ -71,6 +74,13 @@ def choose_quantizer(rows: Any, may_shift: bool) -> Quantizer:
     reach = min(size.max(), HEADROOM * float(np.quantile(size, BULK)))
     step = round_digits(reach / 127, 3)
     return Quantizer(step=step, center=np.rint(mean / step) * step)
+
+
+def without_far_out(values: np.ndarray) -> np.ndarray:
+    """Columns with what lies far out brought nearer; a column that is mostly one value has nothing far out."""
+    low, high = np.quantile(values, [0.25, 0.75], axis=0)
+    reach = FAR_OUT * (high - low) / 1.349
+    return np.where(reach > 0, np.clip(values, low - reach, high + reach), values)
 
 
 def round_digits(value: Any, digits: int) -> float:

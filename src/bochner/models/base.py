@@ -30,6 +30,7 @@ from ..validation import require_choice, require_finite, require_numbers, requir
 from .checks import row_slices, split_target, with_recipe
 from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
+from .importances import column_importances
 from .precision import choose_precision, too_coarse
 from .rows import Ready, Survey
 from .sampling import Sample
@@ -159,6 +160,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         self._solved = validated_by(solved, judged, self._classifies)
         self._widest, self._rows, self._stale = None, rows, False
         self._calibrate(judged)
+        self._importances = column_importances(self, ready.sample)
 
     def _way(self, design: Design, rows: int) -> Way:
         loss, m = self._loss(), design.n_components
@@ -291,6 +293,18 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         """What the model is expected to score on new rows: R^2 or the share of right labels; None if not known."""
         validated = self._refresh().validated
         return None if validated is None else validated.score
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """How much of the variance of predictions each column of X has a part in, relative to all of them.
+
+        It is what predictions change if a column is exchanged between rows (Sobol's total index), by sampled rows of
+        `fit`. Selection by columns: RFE(model, importance_getter="feature_importances_").
+        """
+        self._refresh()
+        if getattr(self, "_importances", None) is None:
+            raise AttributeError("feature_importances_ are known after fit, not after sums came or went.")
+        return self._importances
 
     @property
     def cv_standard_error_(self) -> float | None:
@@ -426,7 +440,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         return Limited(self.n_jobs, self.verbose) if self.n_jobs or self.verbose else nullcontext()
 
     def _forget_fit(self) -> None:
-        for name in ("_widest", "_solved", "sums_", "design_", "recipe_", "feature_names_in_"):
+        for name in ("_widest", "_solved", "_importances", "sums_", "design_", "recipe_", "feature_names_in_"):
             self.__dict__.pop(name, None)
 
     def __sklearn_tags__(self) -> Any:

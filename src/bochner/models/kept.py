@@ -73,6 +73,7 @@ def fitted_fields(columns: Any, outputs: int) -> dict[str, Check]:
         "_calibration": text(),
         "_choice": chosen,
         "_leverage": number(0.0, 1.0),
+        "_importances": either(nothing, numbers(columns, low=0.0, high=1.0)),
         "_widening": numbers(outputs, low=0.0),
         "_ends": either(nothing, numbers(2, outputs)),
     }

@@ -38,6 +38,7 @@ class Streaming(ABC):
     _outputs: Any
     _solved: Fit
     _stale: bool
+    _importances: np.ndarray | None
     _widest: Design | None = None  # the design whose sums are at hand, if the model uses only its first columns
 
     @property
@@ -133,7 +134,7 @@ class Streaming(ABC):
 
     def _outdated(self) -> Any:
         """The sums have changed: the solution is made when it is needed, and probabilities need new rows."""
-        self._stale = True
+        self._stale, self._importances = True, None
         self._calibrate(None)
         return self
 

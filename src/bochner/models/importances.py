@@ -1,0 +1,48 @@
+"""Which columns matter: how predictions change when a column is exchanged between rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..bases.design import times_columns
+
+EXCHANGED = 4096  # rows whose predictions are made in all
+FEWEST, MOST = 4, 100  # rows that exchange their columns
+
+
+def column_importances(model: Any, rows: Any) -> np.ndarray:
+    """The total index of Sobol of each column, relative to their sum: E (f(x) - f(x with column j of another row))^2.
+
+    For a recipe's columns that came from one column of a table, their sum.
+    """
+    dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+    n, columns = dense.shape
+    count = int(np.clip(EXCHANGED // columns, FEWEST, min(MOST, n)))
+    chosen = dense[:count]
+    others = np.roll(chosen, 1, axis=0)
+    before, found = predicted(model, chosen), np.zeros(columns)
+    for start in range(0, columns, max(1, EXCHANGED // count)):
+        part = np.arange(start, min(start + max(1, EXCHANGED // count), columns))
+        exchanged = np.repeat(chosen[None], len(part), axis=0)
+        exchanged[np.arange(len(part)), :, part] = others[:, part].T
+        after = predicted(model, exchanged.reshape(-1, columns)).reshape(len(part), *before.shape)
+        found[part] = np.sum((after - before) ** 2, axis=(1, 2))
+    found = gathered(model, found)
+    total = float(found.sum())
+    return found / total if total > 0 else np.zeros(len(found))
+
+
+def predicted(model: Any, rows: np.ndarray) -> np.ndarray:
+    design, weights = model.design_, model._solved.solution.coefficients
+    return np.asarray(design.features(rows) @ times_columns(design.scale_, weights))
+
+
+def gathered(model: Any, found: np.ndarray) -> np.ndarray:
+    """One number for each column of the table that the rows were made from."""
+    recipe = getattr(model, "recipe_", None)
+    if recipe is None or recipe.n_inputs == len(found):
+        return found
+    origins = [list(recipe.names).index(name.split("=")[0]) for name in recipe.column_names()]
+    return np.bincount(origins, found, minlength=recipe.n_inputs)

@@ -1,0 +1,311 @@
+"""No fit without settings is ever absurd: bad-tempered data, every basis, beside plain ridge and the mean."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import RidgeClassifierCV, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import bochner
+from bad_tempered import KINDS, made
+from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout
+from bochner.bases import REGISTRY
+from bochner.validation import FitWarning
+
+FEATURES = 100
+PENALTIES = np.logspace(-3, 5, 17)
+
+
+def error(model, data):
+    """Squared error relative to the variance of the test targets, or the share of wrong labels."""
+    if hasattr(model, "classes_"):
+        return np.mean(model.predict(data.X_test) != data.y_test)
+    return np.mean((model.predict(data.X_test) - data.y_test) ** 2) / np.var(data.y_test)
+
+
+def plain_error(data, labels):
+    """The better of ridge on standardised columns and of what needs no columns."""
+    ridge = RidgeClassifierCV(PENALTIES) if labels else RidgeCV(PENALTIES)
+    pipeline = make_pipeline(StandardScaler(), ridge)
+    pipeline.fit(data.X, data.y, **{f"{pipeline.steps[-1][0]}__sample_weight": data.weight})
+    if labels:
+        nothing = np.mean(data.y_test != np.bincount(data.y, data.weight).argmax())
+    else:
+        nothing = np.mean((data.y_test - np.average(data.y, weights=data.weight)) ** 2) / np.var(data.y_test)
+    return min(error(pipeline, data), nothing)
+
+
+def slack(limit, labels, rows):
+    """A twentieth; for labels also what counting so many rows leaves open, two standard errors of a difference."""
+    return 1.05 * limit + (2.0 * np.sqrt(0.25 * limit / rows) if labels else 0.0)
+
+
+@pytest.mark.parametrize("labels", [False, True], ids=["numbers", "labels"])
+@pytest.mark.parametrize("precision", [None, "int8", "auto"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", REGISTRY)
+def test_never_worse_than_plain_ridge_or_the_mean(name, kind, precision, labels):
+    data = made(kind, labels)
+    limit = plain_error(data, labels)
+    kind_of_model = RandomFeatureClassifier if labels else RandomFeatureRegressor
+    model = kind_of_model(REGISTRY[name](FEATURES), precision=precision, random_state=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", FitWarning)
+        model.fit(data.X, data.y, data.weight)
+    assert error(model, data) <= slack(limit, labels, len(data.y_test)), model.explain_fit()
+    if model._solved.end == "upper":  # never a silent edge
+        assert told
+
+
+def test_a_few_far_out_rows_do_not_blunt_integers():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 5))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(3000)
+    X[:15] += 1e4 * rng.standard_normal((15, 5))
+    scores = {
+        precision: RandomFeatureRegressor(RandomFourier(600), precision=precision, random_state=0)
+        .fit(X[:2000], y[:2000])
+        .score(X[2000:], y[2000:])
+        for precision in (None, "int8", "auto")
+    }
+    assert min(scores.values()) > 0.9
+    given = {
+        precision: RandomFeatureRegressor(RandomFourier(600, bandwidth=2.0), precision=precision, random_state=0)
+        .fit(X[:2000], y[:2000])
+        .score(X[2000:], y[2000:])
+        for precision in (None, "int8")
+    }
+    assert given["int8"] > given[None] - 0.05  # the step of integers is not taken from the extremes either
+
+
+def test_plain_normal_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 5))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(4000)
+    assert RandomFeatureRegressor(random_state=0).fit(X[:3000], y[:3000]).score(X[3000:], y[3000:]) > 0.9
+
+
+# ---- what a fit says about itself ----
+
+
+@pytest.mark.parametrize("precision", [None, "int8"])
+@pytest.mark.parametrize("features", [80, 600])  # by sums, and by the kernel matrix
+def test_the_expected_score_is_what_new_rows_give(features, precision):
+    gaps = []
+    for seed in range(8):
+        data = made("lognormal", False, seed)
+        model = RandomFeatureRegressor(RandomFourier(features), precision=precision, random_state=seed)
+        model.fit(data.X, data.y)
+        found = 1.0 - np.mean((model.predict(data.X_test) - data.y_test) ** 2) / np.var(data.y_test)
+        gaps.append(model.cv_score_ - found)
+        assert 0.0 < model.cv_standard_error_ < 0.2
+    # Folds learn from four fifths of the rows, so they expect a little less.
+    assert -0.15 < np.mean(gaps) < 3 * np.std(gaps) / np.sqrt(8)
+
+
+def test_labels_too():
+    data = made("student 2", True)
+    model = RandomFeatureClassifier(RandomFourier(80), random_state=0).fit(data.X, data.y)
+    assert abs(model.cv_score_ - model.score(data.X_test, data.y_test)) < 4 * model.cv_standard_error_
+    assert "of labels wrong" in model.explain_fit()
+    assert "of labels wrong" in str(model)
+    assert "of labels wrong" in model._repr_html_()
+    assert "of labels wrong" not in repr(model)
+
+
+def test_a_model_that_explains_nothing_says_so():
+    rng = np.random.default_rng(0)
+    with pytest.warns(FitWarning, match="explains nothing"):
+        RandomFeatureRegressor(random_state=0).fit(rng.standard_normal((200, 3)), rng.standard_normal(200))
+
+
+def test_predictions_far_beyond_the_targets_are_told():
+    X = np.linspace(0, 1, 200)[:, None]
+    model = RandomFeatureRegressor(linear=True, scale="standard", random_state=0).fit(X, 3 * X[:, 0])
+    with pytest.warns(FitWarning, match="leave the range of y"):
+        model.predict(X + 100)
+
+
+def test_uneven_leverage_is_told():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    X[:2] *= 1e5
+    y = X[:, 0] + rng.standard_normal(300)
+    with pytest.warns(FitWarning, match="of all leverage"):
+        RandomFeatureRegressor(RandomMaxout(5), alpha=1e-6, scale=None, linear=False, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "dual"])
+def test_intervals_hold_what_they_promise(solver):
+    shares = []
+    for seed, kind in enumerate(["lognormal", "student 2", "wild scales", "copies", "skewed targets"]):
+        data = made(kind, False, seed)
+        model = RandomFeatureRegressor(RandomFourier(120), solver=solver, random_state=0).fit(data.X, data.y)
+        mean, deviation = model.predict(data.X_test, return_std=True)
+        shares.append(np.mean(np.abs(mean - data.y_test) <= 1.96 * deviation))
+    assert 0.92 <= np.mean(shares) <= 0.98
+
+
+# ---- equivariance ----
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg"])
+def test_shifting_and_scaling_y_shifts_and_scales_predictions(solver):
+    data = made("lognormal", False)
+    predictions = [
+        RandomFeatureRegressor(RandomFourier(80), solver=solver, random_state=0).fit(data.X, y).predict(data.X_test)
+        for y in (data.y, 1e5 * data.y - 7e5)
+    ]
+    np.testing.assert_allclose(predictions[1], 1e5 * predictions[0] - 7e5, rtol=1e-6, atol=1e5 * 1e-5)
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("precision", [None, "int8"])
+def test_the_units_of_columns_do_not_matter(precision, labels):
+    data = made("lognormal", labels)
+    units = np.array([1e-6, 1e-2, 1.0, 1e3, 1e9])
+    kind_of_model = RandomFeatureClassifier if labels else RandomFeatureRegressor
+    scores = [
+        kind_of_model(RandomFourier(80), scale="robust", precision=precision, random_state=0)
+        .fit(data.X * by, data.y)
+        ._scores(data.X_test * by)
+        for by in (np.ones(5), units)
+    ]
+    np.testing.assert_allclose(*scores, rtol=1e-3, atol=1e-3 * np.abs(scores[0]).max())
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg"])
+def test_a_constant_factor_of_weights_changes_nothing(solver, labels):
+    data = made("wild weights", labels)
+    kind_of_model = RandomFeatureClassifier if labels else RandomFeatureRegressor
+    scores = [
+        kind_of_model(RandomFourier(80), solver=solver, random_state=0)
+        .fit(data.X, data.y, factor * np.sqrt(data.weight))
+        ._scores(data.X_test)
+        for factor in (1.0, 2.0, 1e-3, 1e3)
+    ]
+    for other in scores[1:]:
+        np.testing.assert_allclose(other, scores[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("solver", ["cholesky", "dual"])
+def test_rows_repeated_or_weighted_or_in_another_order(solver, labels):
+    """Also with the penalty chosen: folds go by what a row holds, candidates by all squares."""
+    data, rng = made("student 2", labels), np.random.default_rng(1)
+    times = rng.integers(1, 4, len(data.y))
+    order = rng.permutation(times.sum())
+    kind_of_model = RandomFeatureClassifier if labels else RandomFeatureRegressor
+    how = {"solver": solver, "scale": "robust", "linear": False, "random_state": 0}
+    weighted = kind_of_model(RandomFourier(80, bandwidth=2.0), **how).fit(data.X, data.y, times)
+    again = np.repeat(np.arange(len(data.y)), times)[order]
+    repeated = kind_of_model(RandomFourier(80, bandwidth=2.0), **how).fit(data.X[again], data.y[again])
+    assert repeated.alpha_ == pytest.approx(weighted.alpha_, rel=1e-6)
+
+
+def test_copies_of_rows_share_a_fold():
+    """A bootstrap has copies of a third of its rows: on both sides of a fold they would tell each other's noise."""
+    from sklearn.ensemble import BaggingRegressor
+
+    data = made("plain" if "plain" in KINDS else "lognormal", False)
+    bagged = BaggingRegressor(RandomFeatureRegressor(RandomFourier(200)), 5, random_state=0).fit(data.X, data.y)
+    alone = RandomFeatureRegressor(RandomFourier(200), random_state=0).fit(data.X, data.y)
+    assert error(bagged, data) < 1.2 * error(alone, data)
+    copied = RandomFeatureRegressor(RandomFourier(200), random_state=0).fit(np.tile(data.X, (5, 1)), np.tile(data.y, 5))
+    assert error(copied, data) < 1.1 * error(alone, data)
+
+
+# ---- how rows are scaled ----
+
+
+def test_pixels_are_left_as_they_are_and_tables_are_scaled():
+    from sklearn.datasets import load_diabetes, load_digits
+
+    X, y = load_digits(return_X_y=True)
+    table, target = load_diabetes(return_X_y=True)
+    eight_bits = RandomFeatureClassifier(RandomFourier(200), precision="int8", random_state=0).fit(
+        X.astype(np.uint8), y
+    )
+    assert eight_bits.design_.scaler is None
+    assert "share a unit" in eight_bits.explain_fit()
+    assert RandomFeatureClassifier(RandomFourier(200), random_state=0).fit(X, y).cv_score_ > 0.96
+    scaled = RandomFeatureRegressor(RandomFourier(200), random_state=0).fit(table * np.logspace(-6, 9, 10), target)
+    assert scaled.design_.scaler is not None
+    assert scaled.cv_score_ > 0.35
+    given = RandomFeatureRegressor(RandomFourier(200, bandwidth=0.3), random_state=0).fit(table, target)
+    assert given.design_.scaler is None
+    assert "in their units" in given.explain_fit()
+
+
+def test_sparse_rows_are_scaled_without_centring():
+    import scipy.sparse
+
+    rng = np.random.default_rng(0)
+    dense = (rng.random((300, 6)) < 0.3) * rng.lognormal(size=(300, 6)) * [1, 1e3, 1e-3, 1, 1, 1]
+    X, y = scipy.sparse.csr_matrix(dense), np.log1p(dense[:, 1] / 1e3) + 0.1 * rng.standard_normal(300)
+    for scale in ("robust", "standard"):
+        model = RandomFeatureRegressor(RandomFourier(100), scale=scale, random_state=0).fit(X, y)
+        assert not model.design_.scaler.center.any()
+        assert model.cv_score_ > 0.8
+        assert (model.design_.scaler(X) != 0).nnz == X.nnz  # zeros stay zeros
+
+
+@pytest.mark.parametrize("precision", [None, "float32", "int8", "int14"])
+def test_a_linear_part_in_every_precision(precision, tmp_path):
+    data = made("heavy line", False)
+    model = RandomFeatureRegressor(RandomMaxout(60), precision=precision, random_state=0).fit(data.X, data.y)
+    assert model.design_.linear is not None
+    assert model.coef_.shape == (60,)
+    np.testing.assert_allclose(model.linear_coef_[:2], [1.0, 0.5], atol=0.2)
+    model.save(tmp_path / "m", sums=True)
+    loaded = bochner.load(tmp_path / "m")
+    assert np.array_equal(loaded.predict(data.X_test), model.predict(data.X_test))
+    half = RandomFeatureRegressor(RandomMaxout(60), precision=precision, random_state=0)
+    half.partial_fit(data.X, data.y).partial_fit(data.X_test[:500], data.y_test[:500]).forget(
+        data.X_test[:500], data.y_test[:500]
+    )
+    np.testing.assert_allclose(half.predict(data.X_test), model.predict(data.X_test), rtol=1e-3, atol=1e-3)
+
+
+def test_forgetting_rows_that_were_never_fitted_is_refused():
+    data = made("lognormal", False)
+    for precision in (None, "int8"):
+        model = RandomFeatureRegressor(RandomFourier(60), precision=precision, solver="cholesky", random_state=0)
+        model.fit(data.X[:100], data.y[:100])
+        with pytest.raises(ValueError, match="were not all added before"):
+            model.forget(data.X_test[:90] * 3, data.y_test[:90])
+
+
+# ---- parameters of the basis ----
+
+
+def test_parameters_of_the_default_basis_are_reached():
+    model = RandomFeatureRegressor()
+    assert model.get_params()["basis__n_components"] == 1000
+    assert model.set_params(basis__n_components=50, basis__kernel="laplacian") is model
+    assert (model.basis.n_components, model.basis.kernel) == (50, "laplacian")
+    assert RandomFeatureRegressor().basis is None  # and no other model is changed
+    by_name = RandomFeatureRegressor("maxout", random_state=0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    assert isinstance(by_name.basis_, RandomMaxout)
+
+
+def test_columns_that_matter_are_found():
+    from sklearn.datasets import make_friedman1
+    from sklearn.feature_selection import RFE, SelectFromModel
+
+    X, y = make_friedman1(800, 12, noise=0.5, random_state=0)
+    how = {"importance_getter": "feature_importances_"}
+    for basis in ("fourier", "maxout", "stumps"):
+        model = RandomFeatureRegressor(REGISTRY[basis](300), random_state=0).fit(X, y)
+        assert model.feature_importances_.shape == (12,)
+        assert model.feature_importances_.sum() == pytest.approx(1.0)
+        assert set(np.argsort(model.feature_importances_)[-4:]) <= set(range(5))
+    assert SelectFromModel(model, prefit=True, **how).transform(X).shape[1] < 12
+    chosen = RFE(RandomFeatureRegressor(RandomFourier(100), random_state=0), n_features_to_select=5, step=4, **how)
+    assert chosen.fit(X, y).support_[:5].sum() >= 4
+    model.partial_fit(X, y)
+    with pytest.raises(AttributeError, match="known after fit"):
+        model.feature_importances_  # noqa: B018
