@@ -169,9 +169,9 @@ def sample_rows(n: int, count: int, seed: int) -> np.ndarray:
 def row_hashes(X: Any) -> np.ndarray:
     """64 bits for each row of a matrix, dense or CSR, that equal rows share: float32 and float64 alike, zeros or none.
 
-    Numbers count to 28 binary digits, so that a row that was computed twice is one row whatever its last digits. The hash
-    is a sum of products with odd multipliers, in integers that wrap around, so that the order of columns in memory and
-    of additions does not matter; then the finisher of MurmurHash3.
+    Numbers count to 28 binary digits, so that a row that was computed twice is one row whatever its last digits. It is
+    a sum of products with odd multipliers, in integers that wrap around, so that the order of columns in memory and of
+    additions does not matter; then the finisher of MurmurHash3.
     """
     if hasattr(X, "indptr"):
         total = np.zeros(X.shape[0], dtype=np.uint64)

@@ -302,9 +302,10 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         `fit`. Selection by columns: RFE(model, importance_getter="feature_importances_").
         """
         self._refresh()
-        if getattr(self, "_importances", None) is None:
-            raise AttributeError("feature_importances_ are known after fit, not after sums came or went.")
-        return self._importances
+        found = self._importances
+        if found is None:
+            raise AttributeError("feature_importances_ are known after fit, not after rows came or went.")
+        return found
 
     @property
     def cv_standard_error_(self) -> float | None:

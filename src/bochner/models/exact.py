@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import to_numpy
+from ..bases.design import ColumnScaler
 from ..bases.settle import SAMPLE, different_rows, settle_bandwidth
 from ..blocks import Block
 from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvariant
@@ -22,10 +23,14 @@ from .exact_saving import centring, from_state, to_state
 from .regressor import MultiOutputRegressor
 from .saving import write
 from .targets import Labelled, Numeric
+from .trials import SCALERS
 from .ways.calibration import Judged, probabilities, temperature
-from .ways.dual import solve_kernel
+from .ways.dual import KernelFolds, solve_kernel
 from .ways.invariant import fit_invariant
 from .ways.left_out import from_kernel
+from .ways.penalty import candidates
+
+TRIED = 500  # rows with which scalings are compared
 
 
 class KernelRidgeModel(BaseEstimator):
@@ -37,6 +42,7 @@ class KernelRidgeModel(BaseEstimator):
     alpha: Any
     fit_intercept: bool
     invariants: bool
+    scale: str | None
     _classifies: bool
     _offset: Any = 0.0
 
@@ -53,6 +59,8 @@ class KernelRidgeModel(BaseEstimator):
         weight = check_weights(self._weigh(y, weight, summary), X.shape[0])
         if weight is not None and (weight == 0).any():
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
+        self.scaler_ = self._settled_scaler(Block(X, codes, weight, 0))
+        X = X if self.scaler_ is None else self.scaler_(X)
         self.kernel_ = self._settled_kernel(X)
         block = Block(X, codes, weight, 0)
         how = alpha, self.fit_intercept, self._classifies
@@ -67,6 +75,8 @@ class KernelRidgeModel(BaseEstimator):
         self.X_fit_, self.dual_coef_ = X.copy(), fit.solution.coefficients
         self.intercept_ = fit.intercept + self._offset
         self.alpha_, self.solution_, self.penalty_ = fit.solution.alpha, fit.solution, fit.penalty
+        self.cv_score_ = None if fit.validated is None else fit.validated.score
+        self.cv_standard_error_ = None if fit.validated is None else fit.validated.standard_error
         self._dual = None
         if dual is not None and self.fit_intercept:
             self._dual = centring(dual.root, dual.row_means, dual.grand_mean)
@@ -81,10 +91,34 @@ class KernelRidgeModel(BaseEstimator):
         else:
             require_positive("bandwidth", self.bandwidth)
         require_positive("nu", self.nu)
+        if self.scale is not None:
+            require_choice("scale", self.scale, ["auto", "robust", "standard"])
         return RandomFeatureModel._alpha(self)
 
     def _calibrate(self, judged: Judged | None) -> None:
         """Learn how to make probabilities; regression has none."""
+
+    def _settled_scaler(self, block: Block) -> ColumnScaler | None:
+        """How columns are scaled: as asked, or as rows left out of a sample are predicted best."""
+        if self.scale != "auto":
+            return None if self.scale is None else SCALERS[self.scale](different_rows(block.X))
+        scalable = not isinstance(self.kernel, Kernel) or isinstance(self.kernel, ShiftInvariant)
+        if not scalable or not isinstance(self.bandwidth, str) or getattr(self.kernel, "bandwidth", None) is not None:
+            return None  # a number was given in the units of the rows, or the kernel has no bandwidth at all
+        few = block.only(sample_rows(len(block.X), TRIED, seed=3))
+        tried = different_rows(few.X)
+        scalers = [ColumnScaler.robust(tried), ColumnScaler.standard(tried), None]
+        errors = [self._error_with(scaler, few) for scaler in scalers]
+        return scalers[int(np.argmin(errors))]
+
+    def _error_with(self, scaler: ColumnScaler | None, block: Block) -> float:
+        """The squared error of rows left out at the best penalty."""
+        rows = block.X if scaler is None else scaler(block.X)
+        folds = KernelFolds.of(self._settled_kernel(rows)(rows), block, self.fit_intercept, self._classifies)
+        if len(folds.judged) < 2:
+            return np.inf
+        alphas = candidates("auto", float(np.trace(folds.kernel)))[::2]
+        return float(np.min(folds.criteria(folds.errors(alphas)[0])))
 
     def _settled_kernel(self, X: np.ndarray) -> Kernel:
         named = {"gaussian": Gaussian(), "laplacian": Laplacian(), "matern": Matern(nu=self.nu), "cauchy": Cauchy()}
@@ -97,6 +131,7 @@ class KernelRidgeModel(BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = self._validate(X)
+        X = X if self.scaler_ is None else self.scaler_(X)
         out = np.empty((len(X), self.dual_coef_.shape[1]))
         for rows in row_slices(len(X), 3 * len(self.X_fit_)):
             kernel = self.kernel_(X[rows], self.X_fit_)
@@ -142,6 +177,12 @@ class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
     alpha, fit_intercept : as in RandomFeatureRegressor.
     invariants : weigh residuals by where the rows lie to one another, by the V-matrix of statistical invariants;
         "auto" then goes by five folds.
+    scale : how columns are scaled, as in RandomFeatureRegressor; a bandwidth given as a number is in the units of X.
+
+    Attributes
+    ----------
+    X_fit_ : the rows of the fit, scaled. scaler_, kernel_, dual_coef_, intercept_, alpha_, solution_, penalty_
+    cv_score_, cv_standard_error_ : the score to expect on new rows, by cross-validation.
 
     Examples
     --------
@@ -161,6 +202,7 @@ class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
         alpha: Any = "auto",
         fit_intercept: bool = True,
         invariants: bool = False,
+        scale: str | None = "auto",
     ) -> None:
         self.kernel = kernel
         self.bandwidth = bandwidth
@@ -168,6 +210,7 @@ class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.invariants = invariants
+        self.scale = scale
 
     def predict(self, X: Any) -> np.ndarray:
         return self._scores(X).reshape(-1, *self._outputs)
@@ -196,6 +239,7 @@ class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
         alpha: Any = "auto",
         fit_intercept: bool = True,
         invariants: bool = False,
+        scale: str | None = "auto",
         class_weight: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -204,6 +248,7 @@ class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.invariants = invariants
+        self.scale = scale
         self.class_weight = class_weight
 
     def predict_proba(self, X: Any) -> np.ndarray:

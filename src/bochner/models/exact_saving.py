@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from ..bases.design import ColumnScaler
 from ..bases.frequencies import KERNEL
 from ..fields import (
     FLOATS,
     SMALLEST,
     Check,
+    either,
     instance,
     labels,
     names,
+    nothing,
     number,
     numbers,
     require_fields,
@@ -26,7 +29,7 @@ from ..fields import (
 from ..kernels import Kernel
 from ..solvers import DualProblem, Solution
 from .kept import require_kind, require_solution
-from .saving import keep_fitted, made_of
+from .saving import keep_fitted, made_of, require_scaler
 
 OPTIONAL = {"feature_names_in_"}
 OF_CLASSES, OF_NUMBERS = {"classes_", "temperature_"}, {"_outputs", "_offset"}
@@ -46,6 +49,9 @@ def fields(columns: Any, rows: int | None, outputs: int) -> dict[str, Check]:
         "intercept_": numbers(outputs),
         "penalty_": text(),
         "kernel_": instance(Kernel),
+        "scaler_": either(nothing, instance(ColumnScaler)),
+        "cv_score_": either(nothing, number(high=1.0)),
+        "cv_standard_error_": either(nothing, number(0.0)),
         "solution_": instance(Solution),
     }
 
@@ -81,6 +87,8 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     table = fields(fitted["n_features_in_"], rows, outputs)
     others = OF_NUMBERS if "classes_" in fitted else OF_CLASSES
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
+    if fitted["scaler_"] is not None:
+        require_scaler(fitted["scaler_"], fitted["n_features_in_"])
     require_kernel(fitted["kernel_"], fitted["X_fit_"])
     keep_fitted(model, fitted, outputs)
     model.dual_coef_, model.alpha_ = solution.coefficients, solution.alpha

@@ -96,14 +96,15 @@ def chosen(value: Any) -> bool:
     return isinstance(value, Choice) and all(check(vars(value).get(name)) for name, check in CHOICE.items())
 
 
-def column_fields(columns: int) -> dict[str, Check]:
+def column_fields(columns: int, *wanted: str) -> dict[str, Check]:
     """The numbers of scaled columns and of linear parts."""
-    return {
+    table = {
         "center": numbers(columns),
         "spread": numbers(columns, low=SMALLEST),
         "weight": numbers(columns, low=0.0),
         "clip": number(0.0),
     }
+    return {name: table[name] for name in wanted}
 
 
 def fit_fields(outputs: int) -> dict[str, Check]:

@@ -183,11 +183,17 @@ def require_fitted(fitted: dict[str, Any], basis: Basis, outputs: int) -> None:
 def require_design(design: Any) -> None:
     require_kind(design, Design)
     require_kind(design.basis, Basis)
-    for part, kind in ((design.scaler, ColumnScaler), (design.linear, LinearPart)):
-        if part is not None:
-            require_kind(part, kind)
-            table = column_fields(int(design.basis.n_features_in_))
-            require_fields(vars(part), {name: table[name] for name in kind.__dataclass_fields__})
+    columns = int(design.basis.n_features_in_)
+    if design.scaler is not None:
+        require_scaler(design.scaler, columns)
+    if design.linear is not None:
+        require_kind(design.linear, LinearPart)
+        require_fields(vars(design.linear), column_fields(columns, "center", "spread", "weight"))
+
+
+def require_scaler(scaler: Any, columns: int) -> None:
+    require_kind(scaler, ColumnScaler)
+    require_fields(vars(scaler), column_fields(columns, "center", "spread", "clip"))
 
 
 def require_widest(widest: Any, design: Design, sums: Any) -> None:

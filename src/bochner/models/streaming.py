@@ -73,7 +73,7 @@ class Streaming(ABC):
             problem, way = self._problem(design, ready.blocks), self._way(design, ready.blocks.n_rows)
             before = None if first else self._refresh()
             self.design_, fit, judged = go_on(problem, way, before)
-        self._solved = fit
+        self._solved, self._importances = fit, None
         self.sums_, self._widest, self._stale = None, None, False
         self._rows = 0 if fit.training is None else fit.training.rows
         self._calibrate(judged)

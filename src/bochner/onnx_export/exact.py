@@ -12,6 +12,7 @@ import numpy as np
 
 from ..kernels import Cauchy, Gaussian, Laplacian, Matern
 from .graph import Graph
+from .preparation import scaled
 
 CLOSED = (0.5, 1.5, 2.5)  # where the Matern kernel is a polynomial times an exponential
 
@@ -24,7 +25,10 @@ def kernel_scores(graph: Graph, model: Any) -> str:
             f"{kernel!r} has no form in ONNX; Gaussian, Laplacian and Cauchy kernels have, and Matern ones of "
             "nu 0.5, 1.5 and 2.5."
         )
-    rows = graph("Unsqueeze", graph.double("X"), np.array([1]))
+    rows = graph.double("X")
+    if model.scaler_ is not None:
+        rows = graph.double(scaled(graph, rows, model.scaler_, np.dtype(model.X_fit_.dtype))[0])
+    rows = graph("Unsqueeze", rows, np.array([1]))
     offsets = graph("Sub", rows, graph.double(model.X_fit_[None]))  # (n, rows of the fit, columns)
     values = KERNELS[type(kernel)](graph, graph("Div", offsets, np.float64(kernel.scale)), kernel)
     return graph("Add", graph("MatMul", _centred(graph, values, model), model.dual_coef_), model.intercept_)
