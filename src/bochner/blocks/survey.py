@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..validation import option
-from .recipe import Chunk, Text, refuse, require_sound
+from .chunk import Chunk, Text
+from .recipe import refuse, require_sound
 from .tokens import CODE, NAMES, SHARE, SHOWN, THOUSANDS, is_missing, listed, parse, tell_of
 
 HOWS = ("number", "comma", "date")

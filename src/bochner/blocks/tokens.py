@@ -21,6 +21,7 @@ THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)  # 1,234 may be mor
 CODE = re.compile(r"0\d+", re.ASCII)  # such as 00501, which would lose its zeros
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?( ?(Z|[+-]\d\d(:?\d\d)?))?)?", re.ASCII)
 DAY = timedelta(days=1)
+UNITS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}  # in a day
 SHOWN = 5  # tokens, in a message
 NAMES = {"number": "numbers", "comma": "numbers", "date": "dates"}
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...validation import option
-from ..recipe import Chunk
+from ..chunk import Chunk
 from .base import Choice, Csv, MisreadError, Table, pick_columns, stamp
 
 try:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...validation import option
-from ..recipe import Chunk
+from ..chunk import Chunk
 
 
 class Choice(NamedTuple):

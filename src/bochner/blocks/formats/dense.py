@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...storage import first_line
+from ..chunk import Chunk
 from ..paths import matching
-from ..recipe import Chunk
 from ..regroup import regroup
 from .base import Choice, Table, pick_columns, stamp
 
