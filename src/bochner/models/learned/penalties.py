@@ -6,6 +6,7 @@ learned ones, which can do more harm: so it goes on from there on the grid of bo
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -13,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ...streams import Stream
 from ...validation import require_choice
 from .objective import Objective
 from .search import Method, first_output, learn
@@ -109,24 +109,29 @@ def held_out_scores(objective: Objective, method: Method) -> tuple[np.ndarray, n
 
 
 def folds(X: Any) -> np.ndarray:
-    """The fold of each row: random, of about equal sizes, and the same for rows that are copies of one another."""
+    """The fold of each row, by what the row holds: copies of a row share one, and the order of rows does not matter.
+
+    Of the different rows about as many fall into each fold.
+    """
     rows = X.shape[0]
     if rows < 2:
         raise ValueError("rows cannot be held out of n_samples=1: give the penalties, and early_stopping=False.")
-    group = groups(X)
-    count = int(group.max()) + 1
-    if count < 2:  # nothing can be learned but the mean
-        group, count = np.arange(rows), rows
-    return (Stream(0, "folds").permutation(0, 1, count)[0] % min(FOLDS, count))[group]
+    different, group = np.unique(row_words(X), return_inverse=True)
+    if len(different) < 2:  # nothing can be learned but the mean
+        return np.arange(rows) % min(FOLDS, rows)
+    return group % min(FOLDS, len(different))
 
 
-def groups(X: Any) -> np.ndarray:
-    """The number of each row among the different ones, in the order in which they come."""
-    if hasattr(X, "indptr"):
-        X = X.tocsr().sorted_indices()
-        spans = [slice(*X.indptr[i : i + 2]) for i in range(X.shape[0])]
-        words = [X.indices[span].tobytes() + X.data[span].tobytes() for span in spans]
-    else:
-        words = [row.tobytes() for row in np.ascontiguousarray(X)]
-    numbers: dict[bytes, int] = {}
-    return np.array([numbers.setdefault(word, len(numbers)) for word in words])
+def row_words(X: Any) -> np.ndarray:
+    """64 bits for each row, dense or CSR, that stand for its numbers other than zero and their places."""
+    words = np.empty(X.shape[0], dtype=np.uint64)
+    for i in range(len(words)):
+        if hasattr(X, "indptr"):
+            row = X[i].sorted_indices()
+            columns, values = row.indices[row.data != 0], row.data[row.data != 0]
+        else:
+            columns = np.flatnonzero(X[i])
+            values = X[i][columns]
+        held = columns.astype(np.int64).tobytes() + values.astype(np.float64).tobytes()
+        words[i] = int.from_bytes(hashlib.blake2b(held, digest_size=8).digest(), "little")
+    return words
