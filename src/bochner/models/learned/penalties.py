@@ -1,7 +1,8 @@
 """Penalties by folds: alpha for the frequencies as drawn, frequency_alpha with that alpha, and then both downhill.
 
 Judged by the mean loss of held-out rows. The alpha of drawn frequencies is where to begin, and often too weak for
-learned ones, which can do more harm: so it goes on from there on the grid of both, to whatever neighbour is better.
+learned ones, which can do more harm: so it goes on from there, or from free frequencies with a stronger alpha, on the
+grid of both, to whatever neighbour is better.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ FEW_ROWS = 5000  # above, one fold stands for all
 ALPHAS = 10.0 ** np.arange(-6.0, 2.0)  # of features of length 1: the largest leave nothing but the mean
 WORSE = 1.01  # times the best loss
 ROUGHLY, INNER = 1e-4, 1e-3  # the tolerances of descents that only compare penalties, and of their output layers
+FREE = 0.9e-3  # the alpha (or the next) that mostly holds frequencies which nothing else holds
 CALIBRATED = 500  # rows up to which every one is left out once to learn the temperature of probabilities
 FREQUENCY_ALPHAS = 10.0 ** np.arange(-7.0, 0.0)  # times the square of the bandwidth, the unit of frequencies
 
@@ -62,7 +64,10 @@ def choose_penalties(
 
     first = best(len(grid[0]), lambda alpha: mean(as_drawn, alpha, 0))
     second = best(len(grid[1]), lambda frequency_alpha: learned(first, frequency_alpha))
-    found = downhill(learned, (first, second), (len(grid[0]), len(grid[1])))
+    # There may be two valleys: that of drawn frequencies, held near zero, and that of free ones.
+    free = min(int(np.searchsorted(grid[0], FREE)), len(grid[0]) - 1), 0
+    start = min(((first, second), free), key=lambda place: learned(*place))
+    found = downhill(learned, start, (len(grid[0]), len(grid[1])))
     return float(grid[0][found[0]]), float(grid[1][found[1]])
 
 
@@ -125,10 +130,13 @@ def folds(X: Any) -> np.ndarray:
 def row_words(X: Any) -> np.ndarray:
     """64 bits for each row, dense or CSR, that stand for its numbers other than zero and their places."""
     words = np.empty(X.shape[0], dtype=np.uint64)
+    sparse = hasattr(X, "indptr")
+    X = X.sorted_indices() if sparse else X
     for i in range(len(words)):
-        if hasattr(X, "indptr"):
-            row = X[i].sorted_indices()
-            columns, values = row.indices[row.data != 0], row.data[row.data != 0]
+        if sparse:
+            span = slice(X.indptr[i], X.indptr[i + 1])
+            there = X.data[span] != 0
+            columns, values = X.indices[span][there], X.data[span][there]
         else:
             columns = np.flatnonzero(X[i])
             values = X[i][columns]
