@@ -273,8 +273,8 @@ def test_restarts_keep_the_best():
 
 def test_early_stopping_keeps_what_is_good_for_held_out_rows():
     noise = LABELS[rng.permutation(60)]
-    eager = LearnedFourierClassifier(20, alpha=1e-6, random_state=0).fit(X, noise)
-    careful = LearnedFourierClassifier(20, alpha=1e-6, early_stopping=True, random_state=0).fit(X, noise)
+    free = LearnedFourierClassifier(20, alpha=1e-6, frequency_alpha=0.0, random_state=0)
+    eager, careful = clone(free).fit(X, noise), clone(free).set_params(early_stopping=True).fit(X, noise)
     assert careful.n_iter_ < eager.n_iter_
     assert "held-out rows" in careful.status_
     all_rows = LogisticRegression(C=1 / (2 * 60 * 1e-6), tol=1e-10, max_iter=10_000)
@@ -285,10 +285,10 @@ def test_early_stopping_keeps_what_is_good_for_held_out_rows():
 
 
 def test_penalties_by_folds():
-    """Pure noise asks for the largest penalties, a clean wave for small ones."""
+    """Pure noise asks for penalties that leave little but the mean, a clean wave for small ones."""
     model = LearnedFourierRegressor(20, alpha=[1e-6, 1e-3, 1.0], frequency_alpha="auto", max_iter=20, random_state=0)
     noise = model.fit(X, rng.standard_normal(60))
-    assert noise.alpha_ == 1.0
+    assert np.var(noise.predict(X)) < 0.2
     wave = clone(model).fit(X, np.sin(X[:, 0]))
     assert wave.alpha_ == 1e-6
     assert "alpha = 1e-06 (by folds)" in wave.explain_fit()
@@ -324,9 +324,13 @@ def test_weights_are_repetitions():
     for model, y in ((LearnedFourierRegressor(6), Y), (LearnedFourierClassifier(6), LABELS)):
         model.set_params(random_state=0, max_iter=4, bandwidth=1.5)
         many, their = np.repeat(X, weight, axis=0), np.repeat(y, weight)
-        chosen = clone(model).fit(many, their), clone(model).fit(X, y, weight), clone(model).fit(X, y, 7.0 * weight)
+        order = rng.permutation(len(many))
+        chosen = [
+            clone(model).fit(*given)
+            for given in ((many, their), (many[order], their[order]), (X, y, weight), (X, y, 7.0 * weight))
+        ]
         assert len({one.alpha_ for one in chosen}) == 1
-        np.testing.assert_allclose([one.frequency_alpha_ for one in chosen], chosen[0].frequency_alpha_, rtol=1e-2)
+        np.testing.assert_allclose([one.frequency_alpha_ for one in chosen], chosen[0].frequency_alpha_)
         model.set_params(**FREE)
         repeated, weighted = clone(model).fit(many, their), clone(model).fit(X, y, weight)
         np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-5, atol=1e-7)
@@ -334,6 +338,8 @@ def test_weights_are_repetitions():
 
 def test_copies_of_a_row_are_never_on_both_sides_of_a_fold():
     many = np.repeat(rng.standard_normal((30, 4)), rng.integers(1, 6, 30), axis=0)[rng.permutation(60)]
+    many[:, 0] = np.where(many[:, 0] < 0, 0.0, many[:, 0])
+    assert np.array_equal(folds(scipy.sparse.csr_matrix(many)), folds(many))
     for rows in (many, scipy.sparse.csr_matrix(many)):
         fold = folds(rows)
         for row in np.unique(many, axis=0):
@@ -404,7 +410,8 @@ def test_labels_of_any_type(labels, loss):
     assert set(model.predict(X)) <= set(labels)
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    assert np.array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
+    of_predicted = probabilities[np.arange(60), np.searchsorted(model.classes_, model.predict(X))]
+    np.testing.assert_allclose(of_predicted, probabilities.max(axis=1))  # where nothing was learned, all are alike
 
 
 def test_class_weights_move_the_border():

@@ -5,12 +5,21 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import r2_score
 
 import bochner
-from bochner import Fastfood, KernelRidgeRegressor, RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
+from bochner import (
+    Fastfood,
+    GatedLinear,
+    KernelRidgeRegressor,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    RandomFourier,
+    RandomMaxout,
+)
 from bochner.blocks import MemoryBlocks
 from bochner.losses import CLASSIFYING, LOSSES, REGRESSING
 from bochner.models.explaining import learned_numbers
@@ -232,3 +241,15 @@ def test_it_classifies_blocks():
     model = RandomFeatureClassifier(RandomFourier(4096, bandwidth=2.0, random_state=0), loss="logistic", alpha=0.1,
                                     solver="doubly_stochastic").fit(MemoryBlocks(X[:700], LABELS[:700]))  # fmt: skip
     assert model.score(X[700:], LABELS[700:]) > 0.8
+
+
+@pytest.mark.parametrize("basis", [RandomFourier(6), GatedLinear(8), RandomMaxout(6)])
+@pytest.mark.parametrize("features", [1, 2, 3])
+def test_doubly_stochastic_steps_of_less_than_a_unit_find_features(basis, features):
+    """A pair of waves, or the gates of a unit, come together: partial_fit must add whole ones."""
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    how = {"solver": DoublyStochastic(batch_size=20, features=features), "alpha": 0.1, "random_state": 0}
+    model = RandomFeatureRegressor(clone(basis), **how).fit(rows, rows[:, 0])
+    for _ in range(3):
+        model.partial_fit(rows, rows[:, 0])
+    assert np.isfinite(model.predict(rows)).all()

@@ -40,15 +40,17 @@ def different_rows(rows: Any) -> Any:
     return rows[list(seen.values())]
 
 
+NARROW = 1e30  # of numbers by which float32 is multiplied or divided
 # Parameters of bases that their `fit` does not look at.
 PARAMETERS: dict[str, Check] = {
     "pairs": flag,
     "center": flag,
     "structured": flag,
     "sparse_output": flag,
+    "scale": number(1.0 / NARROW, NARROW),
+    "bias_scale": number(0.0, NARROW),
     "random_state": whole(-SEEDS, SEEDS),
 }
-NARROW = 1e30  # of numbers by which float32 is multiplied or divided
 # Fitted numbers, by their names: those of floats are lengths and scales, which are multiplied and divided by.
 FITTED: dict[str, Check] = {
     "seed_": whole(-SEEDS, SEEDS),

@@ -55,6 +55,7 @@ class Recipe:
             and type(self.hash_columns) is int
             and 0 < self.hash_columns <= MOST_COLUMNS
             and self.missing in ("refuse", "mean")
+            and isinstance(self.standardize, bool | int)
             and self.dtype in ("float64", "float32", "uint8", "int8")
         )
         if not sound:

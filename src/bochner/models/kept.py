@@ -20,12 +20,13 @@ from ..fields import (
     numbers,
     pairs,
     require_fields,
+    require_sound,
     several,
     text,
     whole,
 )
 from ..moments import FoldedMoments, Moments
-from ..solvers import Solution
+from ..solvers import DoublyStochastic, Solution
 from .trials import Choice
 from .ways.penalty import FOLDS
 from .ways.problem import Units
@@ -47,6 +48,8 @@ PARAMETERS: dict[str, Check] = {
     "nu": number(SMALLEST),
     "center": flag,
 }
+# Of solvers that are objects: what a step takes must find room.
+SOLVER: dict[str, Check] = {"features": whole(1, 1 << 20), "batch_size": whole(1, 1 << 31)}
 TRAINING: dict[str, Check] = {
     "rate": number(SMALLEST), "steps": whole(), "rows": whole(), "units": either(nothing, instance(Units)),
 }  # fmt: skip
@@ -172,6 +175,15 @@ def require_moments(moments: Any, features: int, outputs: int) -> None:
         if (np.diagonal(getattr(moments, name)) < 0).any():
             raise ValueError(f"the sums {name} are no sums of squares")
     moments._guarded()
+
+
+def require_steps(solver: Any, training: Any, units: int) -> None:
+    """Refuse a solver that asks for too much room, and more doubly stochastic steps than a basis has units for."""
+    if isinstance(solver, str):
+        return
+    require_sound(vars(solver), SOLVER)
+    if isinstance(solver, DoublyStochastic) and training is not None and training.steps > units:
+        raise ValueError("there are more steps than features")
 
 
 def require_kind(value: Any, kind: Any) -> None:

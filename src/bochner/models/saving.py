@@ -28,6 +28,7 @@ from .kept import (
     fitted_fields,
     require_kind,
     require_solution,
+    require_steps,
     require_sums,
     units_fields,
 )
@@ -118,6 +119,7 @@ class Saved:
         require_fit(state, outputs)
         given = type(basis)(**basis.get_params(deep=False)) if state["basis_given"] else None
         model = made_of(cls, {**state["parameters"], "basis": given})
+        require_steps(model.solver, state["training"], basis._units()[0])
         require_fitted(state["fitted"], basis, outputs)
         keep_fitted(model, state["fitted"], outputs)
         posterior = None

@@ -92,7 +92,8 @@ class LearnedFourierModel(Spectral, BaseEstimator):
 
         Targets are measured in units of their size, so that tolerances mean the same for all; T is in its square.
         """
-        size = 1.0 if self._classifies else float(np.sqrt(shares @ np.sum(targets**2, axis=1))) or 1.0
+        mean = shares @ targets if self.fit_intercept else 0.0
+        size = 1.0 if self._classifies else float(np.sqrt(shares @ np.sum((targets - mean) ** 2, axis=1))) or 1.0
         targets, method = targets / size, self._method()
         objective, bandwidth = self._objective(X, targets, shares, self.seed_)
         automatic = FREQUENCY_ALPHAS * bandwidth**2 * size**2

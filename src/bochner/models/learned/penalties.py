@@ -1,11 +1,13 @@
 """Penalties by folds: alpha for the frequencies as drawn, frequency_alpha with that alpha, and then both downhill.
 
 Judged by the mean loss of held-out rows. The alpha of drawn frequencies is where to begin, and often too weak for
-learned ones, which can do more harm: so it goes on from there on the grid of both, to whatever neighbour is better.
+learned ones, which can do more harm: so it goes on from there, or from free frequencies with a stronger alpha, on the
+grid of both, to whatever neighbour is better.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -13,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from ...streams import Stream
 from ...validation import require_choice
 from .objective import Objective
 from .search import Method, first_output, learn
@@ -23,6 +24,7 @@ FEW_ROWS = 5000  # above, one fold stands for all
 ALPHAS = 10.0 ** np.arange(-6.0, 2.0)  # of features of length 1: the largest leave nothing but the mean
 WORSE = 1.01  # times the best loss
 ROUGHLY, INNER = 1e-4, 1e-3  # the tolerances of descents that only compare penalties, and of their output layers
+FREE = 0.9e-3  # the alpha (or the next) that mostly holds frequencies which nothing else holds
 CALIBRATED = 500  # rows up to which every one is left out once to learn the temperature of probabilities
 FREQUENCY_ALPHAS = 10.0 ** np.arange(-7.0, 0.0)  # times the square of the bandwidth, the unit of frequencies
 
@@ -62,7 +64,10 @@ def choose_penalties(
 
     first = best(len(grid[0]), lambda alpha: mean(as_drawn, alpha, 0))
     second = best(len(grid[1]), lambda frequency_alpha: learned(first, frequency_alpha))
-    found = downhill(learned, (first, second), (len(grid[0]), len(grid[1])))
+    # There may be two valleys: that of drawn frequencies, held near zero, and that of free ones.
+    free = min(int(np.searchsorted(grid[0], FREE)), len(grid[0]) - 1), 0
+    start = min(((first, second), free), key=lambda place: learned(*place))
+    found = downhill(learned, start, (len(grid[0]), len(grid[1])))
     return float(grid[0][found[0]]), float(grid[1][found[1]])
 
 
@@ -109,24 +114,32 @@ def held_out_scores(objective: Objective, method: Method) -> tuple[np.ndarray, n
 
 
 def folds(X: Any) -> np.ndarray:
-    """The fold of each row: random, of about equal sizes, and the same for rows that are copies of one another."""
+    """The fold of each row, by what the row holds: copies of a row share one, and the order of rows does not matter.
+
+    Of the different rows about as many fall into each fold.
+    """
     rows = X.shape[0]
     if rows < 2:
         raise ValueError("rows cannot be held out of n_samples=1: give the penalties, and early_stopping=False.")
-    group = groups(X)
-    count = int(group.max()) + 1
-    if count < 2:  # nothing can be learned but the mean
-        group, count = np.arange(rows), rows
-    return (Stream(0, "folds").permutation(0, 1, count)[0] % min(FOLDS, count))[group]
+    different, group = np.unique(row_words(X), return_inverse=True)
+    if len(different) < 2:  # nothing can be learned but the mean
+        return np.arange(rows) % min(FOLDS, rows)
+    return group % min(FOLDS, len(different))
 
 
-def groups(X: Any) -> np.ndarray:
-    """The number of each row among the different ones, in the order in which they come."""
-    if hasattr(X, "indptr"):
-        X = X.tocsr().sorted_indices()
-        spans = [slice(*X.indptr[i : i + 2]) for i in range(X.shape[0])]
-        words = [X.indices[span].tobytes() + X.data[span].tobytes() for span in spans]
-    else:
-        words = [row.tobytes() for row in np.ascontiguousarray(X)]
-    numbers: dict[bytes, int] = {}
-    return np.array([numbers.setdefault(word, len(numbers)) for word in words])
+def row_words(X: Any) -> np.ndarray:
+    """64 bits for each row, dense or CSR, that stand for its numbers other than zero and their places."""
+    words = np.empty(X.shape[0], dtype=np.uint64)
+    sparse = hasattr(X, "indptr")
+    X = X.sorted_indices() if sparse else X
+    for i in range(len(words)):
+        if sparse:
+            span = slice(X.indptr[i], X.indptr[i + 1])
+            there = X.data[span] != 0
+            columns, values = X.indices[span][there], X.data[span][there]
+        else:
+            columns = np.flatnonzero(X[i])
+            values = X[i][columns]
+        held = columns.astype(np.int64).tobytes() + values.astype(np.float64).tobytes()
+        words[i] = int.from_bytes(hashlib.blake2b(held, digest_size=8).digest(), "little")
+    return words
