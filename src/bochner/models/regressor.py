@@ -28,7 +28,8 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
     Parameters
     ----------
     basis : a basis such as RandomMaxout(2000); None is RandomFourier(1000).
-    loss : "squared", "huber" or "epsilon_insensitive", or an object of bochner.losses.
+    loss : "squared", "huber" or "epsilon_insensitive" (with an epsilon of 0.1 spreads of y), or an object of
+        bochner.losses (whose epsilon is in the units of y). Shifting and scaling y shifts and scales predictions.
     alpha : penalty on the coefficients, with the sum of squared errors, as in scikit-learn's Ridge on the (scaled)
         features. "auto" by generalised cross-validation; "loo" by exact leave-one-out, which needs a second pass; a
         list of candidates is judged as "auto" is.
