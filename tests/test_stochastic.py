@@ -237,6 +237,16 @@ def test_memory_does_not_grow_with_features():
     assert whole < 0.1 * 8 * 500 * 16 * 1024  # a tenth of the features of all rows
 
 
+def test_steps_are_as_long_as_a_batch_allows():
+    """26 classes of 3 clouds each: steps by the mean of k(x, x), far too short, ended at 48 % errors."""
+    rng = np.random.default_rng(0)
+    clouds = rng.integers(0, 78, 8000)
+    rows = 1.3 * rng.normal(size=(78, 16))[clouds] + rng.normal(size=(8000, 16))
+    model = RandomFeatureClassifier(RandomFourier(4096, random_state=0), alpha=0.01, solver="doubly_stochastic")
+    model.fit(rows[:6000], clouds[:6000] % 26)
+    assert model.score(rows[6000:], clouds[6000:] % 26) > 0.75
+
+
 def test_it_classifies_blocks():
     model = RandomFeatureClassifier(RandomFourier(4096, bandwidth=2.0, random_state=0), loss="logistic", alpha=0.1,
                                     solver="doubly_stochastic").fit(MemoryBlocks(X[:700], LABELS[:700]))  # fmt: skip

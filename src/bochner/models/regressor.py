@@ -45,7 +45,8 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
     ----------
     basis : a basis such as RandomMaxout(2000), or the name of one, such as "maxout", for a thousand of its features;
         None is RandomFourier(1000). basis__bandwidth and the like are its parameters.
-    loss : "squared", "huber" or "epsilon_insensitive", or an object of bochner.losses.
+    loss : "squared", "huber" or "epsilon_insensitive" (with an epsilon of 0.1 spreads of y), or an object of
+        bochner.losses (whose epsilon is in the units of y). Shifting and scaling y shifts and scales predictions.
     alpha : penalty on the coefficients, with the sum of squared errors, as in scikit-learn's Ridge on the (scaled)
         features. "auto" by the squared error of five folds, from sums (of a held-out fifth where features are many);
         "loo" by exact leave-one-out, which needs a second pass; "gcv" by generalised cross-validation, which fails

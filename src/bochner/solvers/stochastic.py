@@ -21,9 +21,10 @@ SCHEDULES = ("constant", "inverse", "cosine")
 class Stochastic(ABC):
     """How to walk: epochs over the rows in a new order each, batch by batch.
 
-    learning_rate : "auto" tries several on a sample of the rows. schedule : "cosine" to zero at the last epoch,
-    "inverse" 1/(1 + epoch), or "constant". validation : share of rows held out (at most 5,000), by whose loss the best
-    epoch is known; 0 for none. patience : epochs without a better one after which it ends.
+    learning_rate : "auto" tries several on a sample of the rows; a number is for targets in their spreads.
+    schedule : "cosine" to zero at the last epoch, "inverse" 1/(1 + epoch), or "constant".
+    validation : share of rows held out (at most 5,000), by whose loss the best epoch is known; 0 for none.
+    patience : epochs without a better one after which it ends.
     """
 
     epochs: int = 50
@@ -122,7 +123,12 @@ class DoublyStochastic:
 
     At step t the function f is scaled by 1 - rate nu and gets new features, with coefficients -rate times the mean of
     loss'(f(x_i)) z(x_i). With nu = 2 alpha / n and rates 1 / (nu (t + t0)) the mean squared distance from the optimum
-    falls like 1/t (Dai and others, 2014). t0 makes the first rate a stable one, unless learning_rate says what it is.
+    falls like 1/t (Dai and others, 2014). t0 makes the first rate a stable one, unless learning_rate says what it is:
+    the inverse of the curvature of a batch.
+
+    A basis of m columns has m / features steps in all, and directions of small curvature need thousands. It is for
+    streams too long for anything else; docs/learning.md has numbers. On many classes expect two to three times the
+    errors of least squares, and more steps (smaller `features`, or more columns) to help.
     """
 
     batch_size: int = 256

@@ -24,7 +24,7 @@ from .stochastic import Remember, bend, copied, require_finite_walk, require_san
 
 TILE = 1 << 16  # features that are made at a time, at most, unless a step has more
 MEASURED, ROWS = 3, 256  # steps whose curvature is measured, and rows whose features are averaged
-NOISE = 8.0
+FEW = 16.0  # rows of a batch
 STRETCHES = 20  # parts of a run after each of which it could be taken up again
 
 
@@ -46,7 +46,7 @@ class Descent:
         """The inverse of the curvature of a batch: that of the loss times the largest eigenvalue of its kernel.
 
         The kernel is that of the features of one step, as it comes into play; of three steps the largest is taken. Few
-        rows are noise, which smaller steps average out: as much as NOISE / rows of the sum of the eigenvalues is added.
+        rows are noise, which smaller steps average out: (FEW / rows)^2 times the sum of the eigenvalues is added.
         """
         if self.method.learning_rate != "auto":
             return float(self.method.learning_rate)
@@ -55,7 +55,7 @@ class Descent:
         for step in range(min(MEASURED, steps_for(self.problem.basis, self.method.features))):
             tile, _ = self.new_tile(block.X, step)[1:]
             share = int(self.problem.basis.n_components) / tile.shape[1] / len(tile)
-            noise = NOISE / len(tile) * float(np.sum(tile**2))
+            noise = (FEW / len(tile)) ** 2 * float(np.sum(tile**2))
             largest = max(largest, share * (float(np.linalg.norm(tile, 2)) ** 2 + noise))
         return 1.0 / (bend(self.loss, self.problem.outputs) * typical(block.weight) * max(largest, 1e-12))
 

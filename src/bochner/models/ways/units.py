@@ -45,7 +45,9 @@ class Measure:
         return block._replace(y=y, weight=None if weight is None else weight / units.weight)
 
     def _penalties(self) -> Any:
-        return self.asked if isinstance(self.asked, str) else self.asked * self.factor
+        if isinstance(self.asked, str | float):
+            return self.asked if isinstance(self.asked, str) else self.asked * self.factor
+        return np.asarray(self.asked, dtype=np.float64) * self.factor
 
     def inward(self, fit: Fit) -> Fit:
         """A fit in these units."""
