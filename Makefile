@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 NATIVE := $(wildcard src/bochner/ops/native/*.[ch]pp)
 
-.PHONY: help demo test lint test-slow test-reference test-torch fuzz browser docs performance sanitize trapped clean
+.PHONY: help demo test lint test-slow test-reference test-torch fuzz browser docs defaults performance sanitize trapped clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -56,6 +56,9 @@ docs: $(INSTALLED)   ## redraw the README's picture, the page of speeds and the 
 	$(BIN)/python docs/picture.py
 	$(BIN)/python docs/performance.py
 	$(BIN)/python docs/reproduction.py
+
+defaults: $(INSTALLED)   ## fits without settings on every real set (needs BOCHNER_DATA), and docs/defaults.md
+	$(BIN)/python docs/defaults.py
 
 performance: $(INSTALLED)   ## measure everything (needs BOCHNER_DATA) and write docs/performance.md
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"

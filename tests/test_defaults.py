@@ -12,6 +12,8 @@ import bochner
 from bad_tempered import KINDS, made
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout
 from bochner.bases import REGISTRY
+from bochner.bench.defaults import judge, some_rows
+from bochner.data.tables import REAL
 from bochner.validation import FitWarning
 
 FEATURES = 100
@@ -210,7 +212,7 @@ def test_copies_of_rows_share_a_fold():
     """A bootstrap has copies of a third of its rows: on both sides of a fold they would tell each other's noise."""
     from sklearn.ensemble import BaggingRegressor
 
-    data = made("plain" if "plain" in KINDS else "lognormal", False)
+    data = made("wild scales", False)
     bagged = BaggingRegressor(RandomFeatureRegressor(RandomFourier(200)), 5, random_state=0).fit(data.X, data.y)
     alone = RandomFeatureRegressor(RandomFourier(200), random_state=0).fit(data.X, data.y)
     assert error(bagged, data) < 1.2 * error(alone, data)
@@ -309,3 +311,19 @@ def test_columns_that_matter_are_found():
     model.partial_fit(X, y)
     with pytest.raises(AttributeError, match="known after fit"):
         model.feature_importances_  # noqa: B018
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REAL)
+def test_real_sets(name):
+    """Every set and basis; labels of few test rows within what counting them leaves open."""
+    try:
+        split = some_rows(REAL[name](), 3000, 10_000)
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    for basis in REGISTRY:
+        found = judge(split, REGISTRY[basis](500))
+        limit = min(found["ridge"], found["nothing"])
+        assert found["error"] <= slack(limit, found["labels"], len(split.y_test)), (basis, found)
+        if "covered" in found:
+            assert 0.9 <= found["covered"] <= 0.99, (basis, found)
