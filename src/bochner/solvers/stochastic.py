@@ -22,8 +22,9 @@ class Stochastic(ABC):
     """How to walk: epochs over the rows in a new order each, batch by batch.
 
     learning_rate : "auto" tries several on a sample of the rows; a number is for targets in their spreads.
-    schedule : "cosine" to zero at the last epoch, "inverse" 1/(1 + epoch), or "constant". validation : share of rows held out (at most 5,000), by whose loss the best
-    epoch is known; 0 for none. patience : epochs without a better one after which it ends.
+    schedule : "cosine" to zero at the last epoch, "inverse" 1/(1 + epoch), or "constant".
+    validation : share of rows held out (at most 5,000), by whose loss the best epoch is known; 0 for none.
+    patience : epochs without a better one after which it ends.
     """
 
     epochs: int = 50
