@@ -11,8 +11,8 @@ HERE = Path(__file__).parent
 HEAD = """# What the defaults reach
 
 Made by `make defaults`: `RandomFeatureRegressor()` or `RandomFeatureClassifier()`, no argument but a seed, on every
-real set that the project has (of larger ones 20,000 rows at random), beside ridge on standardised columns with its penalty by
-leave-one-out and beside the mean, or the commonest label. Errors are squared errors relative to the variance of the
+real set that the project has (of larger ones 20,000 rows at random), beside ridge on standardised columns, its penalty
+by leave-one-out and beside the mean, or the commonest label. Errors are squared errors relative to the variance of the
 targets, or shares of wrong labels; "expected" is what the fit itself said it would be, from rows left out. "Covered" is
 the share of new targets within 1.96 standard deviations of `predict(X, return_std=True)`.
 
