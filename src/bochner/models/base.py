@@ -348,7 +348,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
                 self.feature_names_in_ = np.array(self.recipe_.names, dtype=object)
 
     def _require_same_columns(self, blocks: Blocks) -> None:
-        columns = self.design_.n_features_in_
+        columns = int(self.basis_.n_features_in_)
         if blocks.n_columns != columns:
             raise ValueError(f"the blocks have {blocks.n_columns} columns; the model was fitted to {columns}.")
         if blocks.recipe != getattr(self, "recipe_", None):

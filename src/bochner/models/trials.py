@@ -136,7 +136,8 @@ class Trial:
         cls, wanted: Wanted, basis: Basis, scale: str | None, sample: Any, largest: float, probe: Block, linear: bool
     ) -> Trial:
         """With few float features, and a linear part of weight 1 if there may be one."""
-        few = clone(basis).set_params(precision=None, n_components=min(int(basis.n_components), FEATURES))
+        most = max(min(FEATURES, probe.X.shape[0]), FEWEST)  # more features than rows tell no more
+        few = clone(basis).set_params(precision=None, n_components=min(int(basis.n_components), most))
         return cls(wanted, design_of(Choice(scale, float(linear), ""), few, sample, largest), probe)
 
     def error(self, weight: float = 1.0) -> float:
