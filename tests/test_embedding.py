@@ -23,7 +23,7 @@ COLUMNS = 60
 
 
 def features_of(pca, rows):
-    return dense(pca.basis_.features(rows)) * pca.basis_.scale_
+    return dense(pca.design_.features(rows)) * pca.basis_.scale_
 
 
 def assert_is_pca(pca, rows, tolerance=1e-9):
@@ -162,7 +162,8 @@ def test_reconstruction_of_digits_improves_with_components():
     train, test = digits[:1000], digits[1000:]
     errors = []
     for count in (2, 10):
-        pca, linear = FeaturePCA(RandomFourier(500), count, random_state=0).fit(train), PCA(count).fit(train)
+        pca = FeaturePCA(RandomFourier(500), count, scale=None, random_state=0).fit(train)  # pixels share a unit
+        linear = PCA(count).fit(train)
         errors.append(error(pca.inverse_transform(pca.transform(test)), test))
         assert errors[-1] < 0.95 * error(linear.inverse_transform(linear.transform(test)), test)
     assert errors[0] > 2 * errors[1]
@@ -190,6 +191,63 @@ def test_kept_rows_of_sparse_and_mixed_input():
     np.testing.assert_allclose(
         mixed.inverse_transform([[0.1, 0.2]]), expected.inverse_transform([[0.1, 0.2]]), atol=1e-6
     )
+
+
+# ---- columns of different scales ----
+
+
+def rings(scales, rows=400):
+    """Two rings: which of them a row is of, its angle, and the rows in the units of their columns."""
+    random = np.random.default_rng(5)
+    angle, which = random.uniform(0, 2 * np.pi, rows), random.integers(0, 2, rows)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)]) * (1.0 + 2.0 * which)[:, None]
+    return which, (circle + 0.05 * random.standard_normal(circle.shape)) * scales
+
+
+@pytest.mark.parametrize("scale", ["auto", "robust", "standard"])
+def test_units_of_columns_do_not_matter(scale):
+    """Components and the way back are those of columns of one unit, times the units."""
+    basis, units = RandomFourier(300, random_state=0), np.array([1e6, 1e-3])
+    _, rows = rings(1.0)
+    alike, unlike = (FeaturePCA(basis, 6, scale=scale).fit(rows * by) for by in (1.0, units))
+    np.testing.assert_allclose(unlike.explained_variance_, alike.explained_variance_, rtol=1e-4)
+    images = alike.transform(rows[:50])
+    np.testing.assert_allclose(unlike.inverse_transform(images), alike.inverse_transform(images) * units, rtol=1e-2,
+                               atol=1e-3 * units.min())  # fmt: skip
+    back = unlike.inverse_transform(unlike.transform(rows * units)) / units
+    assert error(back, rows) < 0.1 * error(rows.mean(axis=0), rows)
+    assert (
+        pickle.loads(pickle.dumps(unlike)).inverse_transform(images).tolist()
+        == unlike.inverse_transform(images).tolist()
+    )
+
+
+def test_without_scaling_a_small_column_is_not_seen():
+    _, rows = rings(np.array([1e6, 1e-3]))
+    errors = []
+    for scale in ("auto", None):
+        pca = FeaturePCA(RandomFourier(300, random_state=0), 6, scale=scale).fit(rows)
+        errors.append(error(pca.inverse_transform(pca.transform(rows))[:, 1:], rows[:, 1:]))
+    assert errors[0] < 0.2 * errors[1]
+
+
+def test_rows_are_not_scaled_where_a_number_is_in_their_units():
+    pixels = (30 * X).clip(-120, 120).astype(np.int8)
+    assert FeaturePCA(RandomFourier(20)).fit(X).design_.scaler is not None
+    assert FeaturePCA(RandomFourier(20, bandwidth=1.0)).fit(X).design_.scaler is None
+    assert FeaturePCA(RandomFourier(20)).fit(pixels).design_.scaler is None
+    assert FeaturePCA(RandomFourier(20), scale=None).fit(X).design_.scaler is None
+    assert FeaturePCA(RandomFourier(20, bandwidth=1.0), scale="robust").fit(X).design_.scaler.clip > 0
+
+
+def test_sparse_rows_after_dense_ones_are_scaled_alike():
+    """Zeros that are not stored are zeros, wherever the centre of the column is."""
+    rows = X * (np.abs(X) > 0.5) + 5.0 * (np.abs(X) > 0.5)
+    pca = FeaturePCA(RandomFourier(COLUMNS, random_state=0), 3).fit(rows)
+    np.testing.assert_allclose(pca.transform(scipy.sparse.csr_matrix(rows)), pca.transform(rows), atol=1e-10)
+    sparse = FeaturePCA(RandomFourier(COLUMNS, random_state=0), 3).fit(scipy.sparse.csr_matrix(rows))
+    assert not sparse.design_.scaler.center.any()
+    np.testing.assert_allclose(sparse.transform(rows), sparse.transform(scipy.sparse.csr_matrix(rows)), atol=1e-10)
 
 
 # ---- the rest ----
@@ -258,6 +316,7 @@ def test_bad_input_gets_one_sentence():
         (lambda: FeaturePCA(n_components=0).fit(X), "n_components must be an integer of at least 1"),
         (lambda: FeaturePCA(solver="randomised").fit(X), "did you mean 'randomized'"),
         (lambda: FeaturePCA(basis="fourier").fit(X), "basis must be one of bochner's bases"),
+        (lambda: FeaturePCA(scale="standart").fit(X), "did you mean 'standard'"),
         (lambda: FeaturePCA(n_passes=0).fit(X), "n_passes must be an integer of at least 1"),
         (lambda: fitted.partial_fit(X[:, :2]), "X has 2 features, but FeaturePCA is expecting 3"),
         (lambda: fitted.transform(MemoryBlocks(X[:, :2])), "the blocks have 2 columns; the model was fitted to 3"),

@@ -47,6 +47,12 @@ def exact_test(X, Y, kernel, permutations, rng):
     return np.mean(statistics >= statistics[0] * (1 - 1e-9))
 
 
+def kernel_of(result):
+    """The exact kernel that the features of a test approximate, on rows as they came."""
+    scaled = result.design.scaler or (lambda rows: rows)
+    return lambda X, Y=None: result.basis.kernel(scaled(X), None if Y is None else scaled(Y))
+
+
 def samples(n, k, d, shift=0.0, seed=0):
     rng = np.random.default_rng([seed, n, k, d])
     return rng.standard_normal((n, d)), rng.standard_normal((k, d)) + shift
@@ -63,7 +69,7 @@ def test_equals_the_definition_with_the_kernel_of_the_features(name, precision):
     X, Y = samples(40, 30, 3, 0.5)
     basis = clone(CASES[name]).set_params(n_components=20, precision=precision, random_state=0)
     result = mmd_test(X, Y, basis=basis, n_resamples=1)
-    Z, W = (dense(result.basis.features(rows)) * result.basis.scale_ for rows in (X, Y))
+    Z, W = (dense(result.design.features(rows)) * result.basis.scale_ for rows in (X, Y))
     for unbiased, found in ((True, result.unbiased), (False, result.statistic)):
         expected = quadratic(Z @ Z.T, W @ W.T, Z @ W.T, unbiased)
         np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -76,7 +82,7 @@ def test_unbiased_for_the_exact_kernel(name, d):
     """Over independent seeds of the basis, the mean is the exact quadratic-time estimate."""
     X, Y = samples(30, 20, d, 0.4)
     basis = clone(CASES[name]).set_params(n_components=40, random_state=0)
-    exact = exact_mmd(clone(basis).fit(np.vstack([X, Y])).kernel, X, Y)
+    exact = exact_mmd(kernel_of(mmd_test(X, Y, basis=basis, n_resamples=1)), X, Y)
     found = [mmd(X, Y, basis=clone(basis).set_params(random_state=seed)) for seed in range(60)]
     z = (np.mean(found) - exact) / (np.std(found, ddof=1) / np.sqrt(len(found)))
     assert abs(z) < 3.5
@@ -85,9 +91,10 @@ def test_unbiased_for_the_exact_kernel(name, d):
 def test_many_features_approach_the_exact_kernel():
     X, Y = samples(200, 150, 2, 0.5)
     result = mmd_test(X, Y, basis=RandomFourier(20_000), n_resamples=1, random_state=0)
-    assert abs(result.unbiased / exact_mmd(result.basis.kernel, X, Y) - 1) < 0.03
+    kernel = kernel_of(result)
+    assert abs(result.unbiased / exact_mmd(kernel, X, Y) - 1) < 0.03
     grid = np.random.default_rng(3).uniform(-2, 2, (50, 2))
-    exact = result.basis.kernel(grid, X).mean(axis=1) - result.basis.kernel(grid, Y).mean(axis=1)
+    exact = kernel(grid, X).mean(axis=1) - kernel(grid, Y).mean(axis=1)
     np.testing.assert_allclose(result.witness(grid), exact, atol=0.05 * np.abs(exact).max())
 
 
@@ -131,7 +138,7 @@ def test_null_statistics_are_those_of_the_relabelled_rows(null, monkeypatch):
     basis = RandomFourier(30, random_state=5)
     length = 1 if null == "permutation" else 4
     result = mmd_test(X, Y, basis=basis, null=null, n_resamples=9, block_length=length)
-    Z = result.basis.features(np.vstack([X, Y]))
+    Z = result.design.features(np.vstack([X, Y]))
     K = Z @ Z.T
     if null == "permutation":
         draw = Permutations(5, 9, 83, 50)
@@ -225,7 +232,7 @@ def test_power_is_that_of_the_exact_test(d):
                 Y = Y + size if kind == "shift" else Y * size
                 result = mmd_test(X, Y, n_resamples=199, random_state=seed)
                 found["random"] += result.pvalue <= 0.05
-                exact = exact_test(X, Y, result.basis.kernel, 199, np.random.default_rng(seed))
+                exact = exact_test(X, Y, kernel_of(result), 199, np.random.default_rng(seed))
                 found["exact"] += exact <= 0.05
             powers = {name: float(count / simulations) for name, count in found.items()}
             print(f"d={d} {kind}={size}: {powers}")
@@ -249,13 +256,81 @@ def test_signs_shared_by_neighbours_keep_the_level_of_a_series():
     assert wild < 15
 
 
+# ---- columns of different scales ----
+
+SCALES = np.array([1e6, 1.0, 1e-6])
+
+
+def unlike(n, k, shift=0.0, seed=0):
+    """Samples in three columns of unlike scales, the smallest shifted by so many standard deviations."""
+    X, Y = samples(n, k, 3, seed=seed)
+    Y[:, 2] += shift
+    return X * SCALES, Y * SCALES
+
+
+@pytest.mark.parametrize("scale", ["auto", "robust", "standard", None])
+@pytest.mark.parametrize("null", ["permutation", "asymptotic"])
+def test_a_shift_in_a_small_column_is_found_beside_a_large_one(null, scale):
+    """At one standard deviation always; without scaling never more often than by chance."""
+    count = rejections(lambda seed: unlike(100, 80, 1.0, seed), 25, null=null, scale=scale)
+    if scale is None:
+        assert binom.sf(count - 1, 25, 0.05) > 0.005
+    else:
+        assert count == 25
+
+
+@pytest.mark.parametrize("null", ["permutation", "wild", "asymptotic"])
+@pytest.mark.parametrize("rows", [(80, 60), (500, 400)])
+def test_level_with_scaled_columns(null, rows):
+    """Rejections of samples of one law, heavy tails among them, over seeds: as many as chance has, by a z-score."""
+
+    def draw(seed):
+        X, Y = unlike(*rows, seed=seed)
+        tails = np.random.default_rng([7, seed]).standard_t(1.5, (sum(rows), 1))
+        return np.hstack([X, tails[: rows[0]]]), np.hstack([Y, tails[rows[0] :]])
+
+    simulations = 100
+    count = rejections(draw, simulations, null=null)
+    assert abs(count - 0.05 * simulations) / np.sqrt(0.05 * 0.95 * simulations) < 3.0
+
+
+def test_units_of_columns_do_not_matter():
+    X, Y = samples(700, 600, 3, 0.1)
+    expected = mmd_test(X, Y, random_state=0)
+    found = mmd_test(X * SCALES + 3.0 * SCALES, Y * SCALES + 3.0 * SCALES, random_state=0)
+    assert abs(np.log(found.statistic / expected.statistic)) < 0.5  # other rows are sampled, for others they are
+    few = [mmd(*(rows[:200] * s for rows in (X, Y)), random_state=0) for s in (1.0, SCALES)]
+    assert few[0] == pytest.approx(few[1], rel=1e-6)  # 400 rows are all looked at
+
+
+def test_what_is_learned_of_the_rows_does_not_know_whose_they_are():
+    """Rows of both samples in any order and in either sample: one basis, so that permutations are exact."""
+    X, Y = unlike(900, 400, 0.5)
+    first = mmd_test(X, Y, n_resamples=1, random_state=0)
+    both = np.vstack([X, Y])[np.random.default_rng(3).permutation(1300)]
+    for mine, other in ((Y, X), (both[:650], both[650:]), (X[::-1], np.repeat(Y, 3, axis=0))):
+        again = mmd_test(mine, other, n_resamples=1, random_state=0)
+        assert again.design.identity() == first.design.identity()
+    assert mmd(X, Y, random_state=0) == pytest.approx(mmd(Y, X, random_state=0), rel=1e-9)
+
+
+def test_rows_are_not_scaled_where_a_number_is_in_their_units():
+    X, Y = samples(40, 30, 3)
+    pixels = [(60 * rows).clip(-120, 120).astype(np.int8) for rows in (X, Y)]
+    assert mmd_test(X, Y, basis=RandomFourier(20, bandwidth=1.0)).design.scaler is None
+    assert mmd_test(*pixels, basis=RandomFourier(20)).design.scaler is None
+    assert mmd_test(*pixels, basis=RandomFourier(20, precision="int8")).design.scaler is None
+    assert mmd_test(X, pixels[1], basis=RandomFourier(20)).design.scaler is not None
+    assert mmd_test(X, Y, basis=RandomFourier(20, bandwidth=1.0), scale="standard").design.scaler.clip == 0.0
+
+
 # ---- what differs ----
 
 
 def test_witness_and_features():
     X, Y = samples(300, 200, 3, 0.7)
     result = mmd_test(X, Y, basis=RandomMaxout(40, random_state=0))
-    Z, W = (result.basis.features(rows) for rows in (X, Y))
+    Z, W = (result.design.features(rows) for rows in (X, Y))
     np.testing.assert_allclose(result.witness(X), Z @ (Z.mean(axis=0) - W.mean(axis=0)), atol=1e-12)
     assert result.witness(X).mean() - result.witness(Y).mean() == pytest.approx(result.statistic)
     scores = (Z.mean(axis=0) - W.mean(axis=0)) / np.sqrt(Z.var(axis=0, ddof=1) / 300 + W.var(axis=0, ddof=1) / 200)
@@ -269,7 +344,7 @@ def test_the_features_that_differ_are_found():
     Y[:, 2] += 1.0
     result = mmd_test(X, Y, basis=bochner.RandomStumps(100, random_state=0), n_resamples=19)
     shifted = X + np.eye(5)[2] * 3
-    on_it = (dense(result.basis.features(shifted)) != dense(result.basis.features(X))).any(axis=0)
+    on_it = (dense(result.design.features(shifted)) != dense(result.design.features(X))).any(axis=0)
     assert on_it[result.features[:10]].all()
 
 
@@ -371,11 +446,12 @@ def test_bad_input_gets_one_sentence():
         (lambda: mmd(X, [["a", "b", "c"]]), "convert|numeric"),
         (lambda: mmd(X, Y, basis="fourier"), "basis must be one of bochner's bases"),
         (lambda: mmd_test(X, Y, null="permutations"), "did you mean 'permutation'"),
+        (lambda: mmd_test(X, Y, scale="robustly"), "did you mean 'robust'"),
         (lambda: mmd_test(X, Y, n_resamples=0), "n_resamples must be an integer of at least 1"),
         (lambda: mmd_test(X, Y, block_length=3), "block_length is of null='wild'"),
         (lambda: mmd_test(X, Y, null="wild", block_length=5), "leaves less than two blocks"),
         (lambda: mmd_test(X, Y, basis=RandomFourier(10**5), null="asymptotic"), "over the memory budget"),
-        (lambda: mmd_test(X, Y).witness(X[:, :2]), "X has 2 features, but RandomFourier is expecting 3"),
+        (lambda: mmd_test(X, Y).witness(X[:, :2]), "X has 2 columns; the samples had 3"),
     ]:
         with pytest.raises(ValueError, match=message) as caught:
             attempt()

@@ -74,6 +74,8 @@ class ColumnScaler:
         in one way everywhere.
         """
         dtype = np.float32 if X.dtype == np.float32 else np.float64
+        if scipy.sparse.issparse(X) and self.center.any():  # learned from dense rows: zeros are not in the centre
+            X = X.toarray()
         if scipy.sparse.issparse(X):
             scaled = X.astype(dtype, copy=True)
             scaled.data = self._bounded(scaled.data / self.spread.astype(dtype)[scaled.indices])

@@ -10,20 +10,28 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..arrays import like, to_numpy
 from ..bases import Basis
+from ..bases.design import Design
 from ..bases.settle import SAMPLE
 from ..blocks import Block, Blocks, MemoryBlocks
 from ..config import memory_budget
-from ..models import KernelRidgeRegressor
 from ..models.base import RandomFeatureModel
 from ..models.sampling import Sample
-from ..models.unlabelled import dtypes_for, in_blocks, require_basis, sample_of, settle
+from ..models.unlabelled import (
+    chosen_scale,
+    dtypes_for,
+    in_blocks,
+    require_basis,
+    require_scale,
+    sample_of,
+    settle,
+)  # fmt: skip
 from ..moments import Moments
 from ..streams import Stream
 from ..validation import require_choice, require_finite, require_integer, require_numbers
+from .back import WayBack
 from .picture import scatter
 from .sums import Principal, Sketch, principal_of_moments, principal_of_sketch
 
-PENALTIES = tuple(10.0**k for k in range(-6, 2))  # of the way back; smaller ones follow rounding, not rows
 MATRICES = 48  # bytes for each number of Z'Z: sums, a part to add, centred, and what their eigenvectors need
 
 
@@ -44,12 +52,17 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_oversamples, n_passes : of "randomized". A further pass over the rows sharpens what the last one found: needed
         where variances fall off slowly. One pass is all that partial_fit has.
     kept_rows : how many sampled rows are kept for inverse_transform; 0 for none.
+    scale : how columns are scaled before features are made of them: "robust" by medians and quartiles, with far-out
+        numbers smoothly clipped; "standard" by means and deviations; None not at all, for columns that share a unit, as
+        pixels do. "auto" is "robust", but None where a bandwidth or radius is given as a number or columns are of 8
+        bits. inverse_transform gives rows in the units of X.
     random_state : seeds the basis if its own is None.
 
     Attributes
     ----------
     components_, explained_variance_, explained_variance_ratio_, singular_values_, mean_ : as in scikit-learn.
-    n_components_ ; n_samples_seen_ : rows so far. basis_ : the fitted basis. solver_ : what "auto" chose.
+    n_components_ ; n_samples_seen_ : rows so far. solver_ : what "auto" chose.
+    design_ : how rows become features, design_.features(X); basis_ : its fitted basis, which is given scaled rows.
 
     Examples
     --------
@@ -62,14 +75,14 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ((120, 4), (120, 2))
     """
 
-    basis_: Basis
+    design_: Design
     n_components_: int
     solver_: str
     _sums: Any  # Moments, or a Sketch
     _probe: np.ndarray | None  # the columns that a sketch multiplies
     _kept: Sample | None
     _solved: Principal | None
-    _inverse: KernelRidgeRegressor | None
+    _inverse: WayBack | None
 
     def __init__(
         self,
@@ -80,6 +93,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         n_oversamples: int = 100,
         n_passes: int = 1,
         kept_rows: int = 1000,
+        scale: str | None = "auto",
         random_state: Any = None,
     ) -> None:
         self.basis = basis
@@ -88,6 +102,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_oversamples = n_oversamples
         self.n_passes = n_passes
         self.kept_rows = kept_rows
+        self.scale = scale
         self.random_state = random_state
 
     # ---- fitting ----
@@ -123,27 +138,28 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Settle the basis, and the way to the components, from the first rows."""
         blocks = self._ready(X, first=True)
         sample = sample_of(blocks, max(SAMPLE, self.kept_rows))
-        self.basis_ = settle(sample, self.basis, self.random_state)
+        how = chosen_scale(self.scale, self.basis, X)
+        self.design_ = settle(sample.shortened(SAMPLE).rows, sample.largest, self.basis, self.random_state, how)
         self._kept = sample.shortened(self.kept_rows) if self.kept_rows else None
         self._solved = self._inverse = self._probe = None
-        m, self.n_components_ = int(self.basis_.n_components), int(self.n_components)
+        m, self.n_components_ = int(self.design_.n_components), int(self.n_components)
         if self.n_components > m:
             raise ValueError(f"n_components={self.n_components} is more than the {m} features of the basis.")
         fits = MATRICES * m**2 <= memory_budget()
         self.solver_ = self.solver if self.solver != "auto" else "moments" if fits else "randomized"
         if self.solver_ == "randomized":
             columns = min(m, self.n_components_ + self.n_oversamples)
-            self._probe = np.linalg.qr(Stream(self.basis_.seed_, "sketch").normal(0, m, columns))[0]
+            self._probe = np.linalg.qr(Stream(self.design_.seed_, "sketch").normal(0, m, columns))[0]
         return blocks
 
     def _sum(self, blocks: Blocks) -> Any:
-        basis, probe, m = self.basis_, self._probe, int(self.basis_.n_components)
+        design, probe, m = self.design_, self._probe, int(self.design_.n_components)
 
         def moments(block: Block) -> Moments:
-            return Moments.of(basis.features(block.X), np.empty((block.X.shape[0], 0)))
+            return Moments.of(design.features(block.X), np.empty((block.X.shape[0], 0)))
 
         def sketch(block: Block) -> Sketch:
-            return Sketch.of(basis.features(block.X), np.asarray(probe))
+            return Sketch.of(design.features(block.X), np.asarray(probe))
 
         return blocks.reduce(moments if probe is None else sketch, width=3 * m, title=self.solver_)
 
@@ -155,12 +171,16 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             rows, count = self._sums.rows, self.n_components_
             if rows < max(2, count):
                 raise ValueError(f"{count} components need {max(2, count)} rows or more; there is {rows} sample(s).")
-            scale = float(self.basis_.scale_)
+            scale = float(self.design_.scale_)
             if self._probe is None:
                 self._solved = principal_of_moments(self._sums, scale, count)
             else:
                 self._solved = principal_of_sketch(self._sums, self._probe, scale, count)
         return self._solved
+
+    @property
+    def basis_(self) -> Basis:
+        return self.design_.basis
 
     @property
     def components_(self) -> np.ndarray:
@@ -202,12 +222,12 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _project(self, X: Any) -> np.ndarray:
         found = self._principal()
-        weights = float(self.basis_.scale_) * found.components.T
+        weights = float(self.design_.scale_) * found.components.T
         offset = found.components @ found.mean
         n, blocks = self._rows_to_predict(X, 2 * len(weights))
         out = np.empty((n, weights.shape[1]))
         for rows, part in blocks:
-            out[rows] = self.basis_.features(part) @ weights - offset
+            out[rows] = self.design_.features(part) @ weights - offset
         return out
 
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -215,7 +235,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Few points of feature space are the features of a row, so there is no inverse, but a best guess: the expected
         row for given components. It is learned from the kept rows by kernel ridge regression on their components, its
-        penalty chosen by generalised cross-validation, and held within the range of the kept rows in each column.
+        penalty chosen by rows left out, each column in units of its own, and held within the range of the kept rows.
         """
         self._principal()
         if self._kept is None:
@@ -228,8 +248,8 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
         if self._inverse is None:
             images = self._project(MemoryBlocks(rows, recipe=self._recipe))
-            self._inverse = KernelRidgeRegressor(alpha=PENALTIES).fit(images, dense)
-        return like(np.clip(self._inverse.predict(T), dense.min(axis=0), dense.max(axis=0)), X)
+            self._inverse = WayBack.learned(images, dense, self.design_.scaler)
+        return like(self._inverse(T), X)
 
     def plot(self, X: Any, labels: Any = None, *, ax: Any = None) -> Any:
         """Draw the first two components of the rows of X (10,000 sampled ones if there are more), coloured by labels.
@@ -250,6 +270,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _check_parameters(self) -> None:
         require_basis(self.basis)
+        require_scale(self.scale)
         require_integer("n_components", self.n_components)
         require_choice("solver", self.solver, ["auto", "moments", "randomized"])
         require_integer("n_oversamples", self.n_oversamples, minimum=0)

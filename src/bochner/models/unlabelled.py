@@ -10,11 +10,13 @@ from sklearn.utils.validation import check_array
 
 from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
-from ..bases.settle import SAMPLE, draw_seed
+from ..bases.design import Design
+from ..bases.settle import draw_seed
 from ..blocks import Block, Blocks, MemoryBlocks
 from ..blocks.memory import is_mapped
-from ..validation import require_finite, require_numbers
+from ..validation import require_choice, require_finite, require_numbers
 from .sampling import Sample
+from .trials import Choice, design_of
 
 LOT = 1 << 20  # numbers looked at together, whatever the memory budget
 
@@ -28,6 +30,30 @@ def dtypes_for(basis: Basis | None) -> list[Any]:
 def require_basis(basis: Any) -> None:
     if basis is not None and not isinstance(basis, Basis):
         raise ValueError(f"basis must be one of bochner's bases; got {basis!r}.")
+
+
+def require_scale(scale: Any) -> None:
+    if scale is not None:
+        require_choice("scale", scale, ["auto", "robust", "standard"])
+
+
+def chosen_scale(scale: str | None, basis: Basis | None, *rows: Any) -> str | None:
+    """How columns are scaled. There are no targets to judge by, so "auto" is robust, unless a number was given in the
+    units of x, or all rows (as they came, before they were checked) are of 8 bits and so share a unit.
+    """
+    if scale != "auto":
+        return scale
+    has_units = basis is not None and basis.has_units
+    return None if has_units or all(has_bytes(some) for some in rows) else "robust"
+
+
+def has_bytes(X: Any) -> bool:
+    """Whether all columns are of 8 bits."""
+    X = to_numpy(X)
+    if isinstance(X, Blocks):
+        X = X.read(0, 1).X
+    kinds = list(X.dtypes) if hasattr(X, "dtypes") else [getattr(X, "dtype", None)]
+    return all(getattr(kind, "itemsize", 8) == 1 for kind in kinds)
 
 
 def in_blocks(X: Any, dtypes: list[Any], name: str = "X") -> Any:
@@ -77,8 +103,8 @@ def sample_of(blocks: Blocks, most: int, first: int = 0) -> Sample:
     return blocks.reduce(part, rows=rows, title="survey")
 
 
-def settle(sample: Sample, basis: Basis | None, random_state: Any) -> Basis:
-    """The basis fitted to these rows; without one, a thousand Fourier features."""
+def settle(rows: Any, largest: float, basis: Basis | None, random_state: Any, scale: str | None) -> Design:
+    """The basis fitted to sampled rows, scaled as it says; without one, a thousand Fourier features."""
     basis = RandomFourier(1000) if basis is None else clone(basis)
     seed = draw_seed(random_state if basis.random_state is None else basis.random_state)
-    return basis.set_params(random_state=seed).fit_sample(sample.shortened(SAMPLE).rows, sample.largest)
+    return design_of(Choice(scale, 0.0, ""), basis.set_params(random_state=seed), rows, largest)

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..bases import Basis
+from ..bases.design import Design
 from ..bases.settle import SAMPLE
 from ..blocks import Blocks
-from ..models.unlabelled import require_basis, sample_of, settle, valid_rows
+from ..models.unlabelled import chosen_scale, require_basis, require_scale, settle, valid_rows
 from ..validation import require_choice, require_integer
 from .nulls import asymptotic, permuted, wild
+from .pooled import pooled
 from .result import TwoSampleResult
 from .tail import chi_square_tail
 from .tally import Tally, tally_of
@@ -19,7 +21,15 @@ from .tally import Tally, tally_of
 SLACK, FLOOR = 1e-6, 1e-12  # statistics nearer than this are equal: relative, and of the squared length of the means
 
 
-def mmd(X: Any, Y: Any, *, basis: Basis | None = None, unbiased: bool = True, random_state: Any = None) -> float:
+def mmd(
+    X: Any,
+    Y: Any,
+    *,
+    basis: Basis | None = None,
+    unbiased: bool = True,
+    scale: str | None = "auto",
+    random_state: Any = None,
+) -> float:
     """The squared maximum mean discrepancy between two samples, in one pass and memory that does not grow with rows.
 
     Parameters
@@ -28,6 +38,9 @@ def mmd(X: Any, Y: Any, *, basis: Basis | None = None, unbiased: bool = True, ra
     basis : the random features whose kernel compares them; None is RandomFourier(1000). It is fitted to sampled rows of
         both samples together.
     unbiased : leave out each row's product with itself; else the squared distance between mean features.
+    scale : how columns are scaled before, as learned from both samples together: "robust" by medians and quartiles,
+        with far-out numbers smoothly clipped; "standard" by means and deviations; None not at all. "auto" is "robust",
+        but None where a bandwidth or radius is given as a number, or columns are of 8 bits and so share a unit.
     random_state : seeds the basis if its own is None.
 
     Examples
@@ -39,9 +52,9 @@ def mmd(X: Any, Y: Any, *, basis: Basis | None = None, unbiased: bool = True, ra
     >>> bool(mmd(X, Y, random_state=0) > 10 * abs(mmd(X[:150], X[150:], random_state=0)))
     True
     """
-    first, second, basis = prepare(X, Y, basis, random_state, least=2 if unbiased else 1)
-    mine, other = (tally_of(blocks, basis) for blocks in (first, second))
-    return (unbiased_square if unbiased else biased_square)(mine, other, float(basis.scale_))
+    first, second, design = prepare(X, Y, basis, scale, random_state, least=2 if unbiased else 1)
+    mine, other = (tally_of(blocks, design) for blocks in (first, second))
+    return (unbiased_square if unbiased else biased_square)(mine, other, float(design.scale_))
 
 
 def mmd_test(
@@ -52,13 +65,14 @@ def mmd_test(
     null: str = "permutation",
     n_resamples: int = 499,
     block_length: int = 1,
+    scale: str | None = "auto",
     random_state: Any = None,
 ) -> TwoSampleResult:
     """Test whether two samples have one law, in one pass and memory that does not grow with rows.
 
     Parameters
     ----------
-    X, Y, basis, random_state : as for `mmd`; the seed of the basis seeds relabelings too.
+    X, Y, basis, scale, random_state : as for `mmd`; the seed of the basis seeds relabelings too.
     null : the law of the statistic if both samples have one law.
         "permutation" : rows change samples at random. For independent rows, however few.
         "wild" : signs at random on neighbouring rows, `block_length` of them sharing one. For rows that depend on
@@ -85,28 +99,28 @@ def mmd_test(
     require_choice("null", null, ["permutation", "wild", "asymptotic"])
     require_integer("n_resamples", n_resamples)
     require_integer("block_length", block_length)
-    first, second, basis = prepare(X, Y, basis, random_state, least=2)
-    scale, statistics = float(basis.scale_), None
+    first, second, design = prepare(X, Y, basis, scale, random_state, least=2)
+    unit, statistics = float(design.scale_), None
     if null == "asymptotic":
-        mine, other, variances = asymptotic(first, second, basis)
-        pvalue = chi_square_tail(scale**2 * variances, least_reached(mine, other, scale))
+        mine, other, variances = asymptotic(first, second, design)
+        pvalue = chi_square_tail(unit**2 * variances, least_reached(mine, other, unit))
         how = "asymptotic law"
     else:
         relabelled = permuted if null == "permutation" else wild
-        mine, other, differences = relabelled(first, second, basis, n_resamples, block_length)
-        statistics = scale**2 * np.sum(differences**2, axis=1)
-        pvalue = (1 + np.count_nonzero(statistics >= least_reached(mine, other, scale))) / (n_resamples + 1)
+        mine, other, differences = relabelled(first, second, design, n_resamples, block_length)
+        statistics = unit**2 * np.sum(differences**2, axis=1)
+        pvalue = (1 + np.count_nonzero(statistics >= least_reached(mine, other, unit))) / (n_resamples + 1)
         how = f"{n_resamples} {'permutations' if null == 'permutation' else 'wild relabelings'}"
     difference = mine.mean() - other.mean()
     errors = np.sqrt(mine.variances() / mine.rows + other.variances() / other.rows)
     return TwoSampleResult(
-        statistic=biased_square(mine, other, scale),
+        statistic=biased_square(mine, other, unit),
         pvalue=float(pvalue),
-        unbiased=unbiased_square(mine, other, scale),
+        unbiased=unbiased_square(mine, other, unit),
         null=how,
         rows=(mine.rows, other.rows),
-        basis=basis,
-        difference=scale * difference,
+        design=design,
+        difference=unit * difference,
         scores=np.divide(difference, errors, out=np.zeros_like(errors), where=errors > 0),
         null_statistics=statistics,
         recipe=first.recipe,
@@ -139,9 +153,12 @@ def least_reached(mine: Tally, other: Tally, scale: float) -> float:
 # ---- checks ----
 
 
-def prepare(X: Any, Y: Any, basis: Basis | None, random_state: Any, least: int) -> tuple[Blocks, Blocks, Basis]:
-    """Both samples as valid blocks, and the basis fitted to sampled rows of both."""
+def prepare(
+    X: Any, Y: Any, basis: Basis | None, scale: str | None, random_state: Any, least: int
+) -> tuple[Blocks, Blocks, Design]:
+    """Both samples as valid blocks, and the basis fitted to scaled rows of both."""
     require_basis(basis)
+    require_scale(scale)
     names = [list(rows.columns) if hasattr(rows, "columns") else None for rows in (X, Y)]
     first, second = valid_rows(X, "X", basis), valid_rows(Y, "Y", basis)
     if first.n_columns != second.n_columns:
@@ -153,6 +170,6 @@ def prepare(X: Any, Y: Any, basis: Basis | None, random_state: Any, least: int) 
     for blocks, name in ((first, "X"), (second, "Y")):
         if blocks.n_rows < least:
             raise ValueError(f"{name} has one row; at least two are needed.")
-    sample = sample_of(first, SAMPLE)
-    sample += sample_of(second, SAMPLE, first=first.n_rows)
-    return first, second, settle(sample, basis, random_state)
+    sample = pooled(first, second, SAMPLE)
+    how = chosen_scale(scale, basis, X, Y)
+    return first, second, settle(sample.rows, sample.largest, basis, random_state, how)

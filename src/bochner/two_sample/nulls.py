@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from ..bases import Basis
+from ..bases.design import Design
 from ..blocks import Block, Blocks
 from ..config import memory_budget
 from ..moments import Moments
@@ -16,40 +16,42 @@ MATRICES = 48  # bytes for each number of a covariance: sums of both samples, a 
 
 
 def permuted(
-    first: Blocks, second: Blocks, basis: Basis, count: int, block_length: int
+    first: Blocks, second: Blocks, design: Design, count: int, block_length: int
 ) -> tuple[Tally, Tally, np.ndarray]:
     """Differences of means after rows changed samples."""
     if block_length != 1:
         raise ValueError("block_length is of null='wild': permutations take rows to be independent.")
-    weigh = Permutations(basis.seed_, count, first.n_rows + second.n_rows, first.n_rows)
-    mine, other = tally_of(first, basis, weigh), tally_of(second, basis, weigh, offset=first.n_rows)
+    weigh = Permutations(design.seed_, count, first.n_rows + second.n_rows, first.n_rows)
+    mine, other = tally_of(first, design, weigh), tally_of(second, design, weigh, offset=first.n_rows)
     size = (mine.sum_labels + other.sum_labels)[:, None]
     labelled, total = mine.labelled + other.labelled, mine.sum_z + other.sum_z
     return mine, other, labelled / size - (total - labelled) / (mine.rows + other.rows - size)
 
 
-def wild(first: Blocks, second: Blocks, basis: Basis, count: int, block_length: int) -> tuple[Tally, Tally, np.ndarray]:
+def wild(
+    first: Blocks, second: Blocks, design: Design, count: int, block_length: int
+) -> tuple[Tally, Tally, np.ndarray]:
     """Differences of means of e_i (z_i - mean z), each sample with its own mean."""
     if block_length > min(first.n_rows, second.n_rows) // 2:
         raise ValueError(f"block_length={block_length} leaves less than two blocks in a sample: take a smaller one.")
 
     def shaken(blocks: Blocks, weigh: Weigher) -> tuple[Tally, np.ndarray]:
-        tally = tally_of(blocks, basis, weigh)
+        tally = tally_of(blocks, design, weigh)
         return tally, (tally.labelled - np.outer(tally.sum_labels, tally.mean())) / tally.rows
 
-    mine, one = shaken(first, Signs(basis.seed_, "X", count, block_length))
-    other, two = shaken(second, Signs(basis.seed_, "Y", count, block_length))
+    mine, one = shaken(first, Signs(design.seed_, "X", count, block_length))
+    other, two = shaken(second, Signs(design.seed_, "Y", count, block_length))
     return mine, other, one - two
 
 
-def asymptotic(first: Blocks, second: Blocks, basis: Basis) -> tuple[Tally, Tally, np.ndarray]:
+def asymptotic(first: Blocks, second: Blocks, design: Design) -> tuple[Tally, Tally, np.ndarray]:
     """The variances of the independent normal numbers whose squares the statistic adds up, for many rows."""
-    m = int(basis.n_components)
+    m = int(design.n_components)
     if MATRICES * m**2 > memory_budget():
         raise ValueError(f"the covariance of {m:,} features is over the memory budget: use null='permutation'.")
 
     def moments(block: Block) -> Moments:
-        return Moments.of(basis.features(block.X), np.empty((block.X.shape[0], 0)))
+        return Moments.of(design.features(block.X), np.empty((block.X.shape[0], 0)))
 
     mine, other = (blocks.reduce(moments, width=3 * m, title="covariance") for blocks in (first, second))
     gram = mine.centered().gram

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..bases import Basis
+from ..bases.design import Design
 from ..blocks import Blocks, rows_per_block
 from ..models.unlabelled import valid_rows
 
@@ -20,9 +21,11 @@ class TwoSampleResult:
     pvalue : the chance of a statistic as large if both samples have one law.
     unbiased : the unbiased estimate of the squared MMD; below zero by chance if the laws are equal.
     null : how the p-value was found. null_statistics : the statistics of the relabelings, or None.
-    difference : mean features (times basis.scale_) of X less those of Y.
+    difference : mean features (times design.scale_) of X less those of Y.
     scores : each difference over its standard error. features : columns of features, those that differ most first.
-    basis : the fitted basis. rows : of X and of Y. recipe : how columns of files became numbers, or None.
+    design : how rows become features: design.features(X) scales them and applies the fitted basis.
+    basis : the fitted basis, which is to be given scaled rows.
+    rows : of X and of Y. recipe : how columns of files became numbers, or None.
     """
 
     statistic: float
@@ -30,11 +33,15 @@ class TwoSampleResult:
     unbiased: float
     null: str
     rows: tuple[int, int]
-    basis: Basis
+    design: Design
     difference: np.ndarray = field(repr=False)
     scores: np.ndarray = field(repr=False)
     null_statistics: np.ndarray | None = field(repr=False, default=None)
     recipe: Any = field(repr=False, default=None)
+
+    @property
+    def basis(self) -> Basis:
+        return self.design.basis
 
     @property
     def features(self) -> np.ndarray:
@@ -49,9 +56,11 @@ class TwoSampleResult:
             X = self.recipe.encode(X)
         elif isinstance(X, Blocks) and X.recipe != self.recipe:
             raise ValueError("X was not read as the samples were: use bochner.read(..., recipe=result.recipe).")
-        weights = float(self.basis.scale_) * self.difference
-        blocks = valid_rows(X, "X", self.basis).walk(rows_per_block(2 * len(weights)), title="witness")
-        return np.concatenate([np.asarray(self.basis.features(block.X) @ weights) for block in blocks])
+        weights, rows = float(self.design.scale_) * self.difference, valid_rows(X, "X", self.basis)
+        if rows.n_columns != self.design.n_features_in_:
+            raise ValueError(f"X has {rows.n_columns} columns; the samples had {self.design.n_features_in_}.")
+        blocks = rows.walk(rows_per_block(2 * len(weights)), title="witness")
+        return np.concatenate([np.asarray(self.design.features(block.X) @ weights) for block in blocks])
 
     def __str__(self) -> str:
         found = f"squared MMD {self.statistic:.4g} (unbiased {self.unbiased:.4g}), p = {self.pvalue:.4g}"

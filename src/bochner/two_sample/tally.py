@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bases import Basis
+from ..bases.design import Design
 from ..blocks import Block, Blocks, rows_per_block
 from ..moments import Moments
 from .relabel import CHUNK, GROUP, Weigher
@@ -59,9 +59,9 @@ def no_labels(start: int, stop: int) -> np.ndarray:
     return np.empty((0, stop - start))
 
 
-def tally_of(blocks: Blocks, basis: Basis, weigh: Weigher = no_labels, offset: int = 0) -> Tally:
+def tally_of(blocks: Blocks, design: Design, weigh: Weigher = no_labels, offset: int = 0) -> Tally:
     """One pass over the rows, which are numbered from `offset` on, a chunk of labels at a time."""
-    step = rows_per_block(3 * int(basis.n_components))
+    step = rows_per_block(3 * int(design.n_components))
 
     def parts(block: Block) -> Iterator[Tally]:
         for first in range(0, block.X.shape[0], CHUNK):
@@ -70,7 +70,7 @@ def tally_of(blocks: Blocks, basis: Basis, weigh: Weigher = no_labels, offset: i
             labels = weigh(start, start + rows.shape[0])
             for row in range(0, rows.shape[0], step):
                 some = slice(row, row + step)
-                yield Tally.of(basis.features(rows[some]), labels[:, some])
+                yield Tally.of(design.features(rows[some]), labels[:, some])
 
     def total(block: Block) -> Tally:
         return reduce(iadd, parts(block))

@@ -219,9 +219,9 @@ def train(walk: Walk, first: float, how: str, remember: Remember) -> tuple[Fit, 
 
 
 def bend(loss: Loss, outputs: int) -> float:
-    """The curvature of the loss of a score 0, or that of a line with a kink, roughly."""
+    """The curvature of the loss of a score 0; of a line with a kink, whose slope changes by about 1 over a unit, 1."""
     zero = np.zeros((1, outputs))
-    return max(float(loss.curvature(zero, np.ones_like(zero)).max()), 0.25)
+    return float(loss.curvature(zero, np.ones_like(zero)).max()) or 1.0
 
 
 def typical(weight: np.ndarray | None) -> float:

@@ -1,0 +1,51 @@
+"""From components back to rows: the expected row for given components, by kernel ridge regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..bases.design import ColumnScaler
+from ..bases.settle import SAMPLE, different_rows, median_bandwidth
+from ..blocks import Block
+from ..kernels import Gaussian
+from ..models.checks import row_slices
+from ..models.ways.dual import solve_kernel
+from ..streams import sample_rows
+
+PENALTIES = np.array([10.0**k for k in range(-6, 2)])  # smaller ones follow rounding, not rows
+
+
+@dataclass(frozen=True)
+class WayBack:
+    """Rows in the units of X from components, within the range of the rows that it was learned from."""
+
+    images: np.ndarray
+    kernel: Gaussian
+    coefficients: np.ndarray
+    offset: np.ndarray
+    ends: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def learned(cls, images: np.ndarray, rows: np.ndarray, scaler: ColumnScaler | None) -> WayBack:
+        """By the penalty of smallest error of folds of the rows, each column measured in its own spreads.
+
+        Folds go by what the rows hold, not by their images, whose last bits hang on how they were summed.
+        """
+        some = different_rows(images[sample_rows(len(images), SAMPLE, seed=0)])
+        kernel = Gaussian(median_bandwidth(some, "euclidean"))
+        center, spread = (0.0, 1.0) if scaler is None else (scaler.center, scaler.spread)
+        block = Block(rows, (rows - center) / spread, None, 0)
+        fit, dual = solve_kernel(kernel(images), block, PENALTIES, True, False)
+        # Coefficients of centred rows sum to zero but for rounding, so that centring a new row adds a constant.
+        found = fit.solution.coefficients - fit.solution.coefficients.mean(axis=0)
+        offset = fit.intercept - dual.row_means @ found
+        return cls(images, kernel, spread * found, spread * offset + center, (rows.min(axis=0), rows.max(axis=0)))
+
+    def __call__(self, T: np.ndarray) -> np.ndarray:
+        """The rows (n, columns) of components T."""
+        out = np.empty((len(T), len(self.offset)))
+        for part in row_slices(len(T), 3 * len(self.images)):
+            out[part] = self.kernel(T[part], self.images) @ self.coefficients + self.offset
+        return np.clip(out, *self.ends)
