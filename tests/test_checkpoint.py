@@ -59,6 +59,30 @@ MODELS = {
 }
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_conjugate_gradients_go_on_with_another_number_of_threads(tmp_path, monkeypatch, weighted):
+    """Blocks belong to the data: each row is counted once, and the bits are the same."""
+    rows, y, weight = X[:200], Y[:200], rng.uniform(0.5, 2.0, 200) if weighted else None
+
+    def fit(cores, folder=None):
+        monkeypatch.setenv("BOCHNER_NUM_THREADS", str(cores))
+        model = RandomFeatureRegressor(RandomFourier(40, bandwidth=2.0), alpha=0.1, solver="cg", random_state=0)
+        with bochner.config_context(block_rows="auto", memory="1MB"):
+            return model.fit(rows, y, weight, checkpoint=folder)
+
+    whole = fit(1)
+    assert "converged" in whole.solution_.status
+    for number, (first, second) in enumerate([(1, 2), (4, 1)]):
+        folder = tmp_path / str(number)
+        with monkeypatch.context() as killed:
+            interrupt_after(killed, 12)
+            with pytest.raises(InterruptedFitError):
+                fit(first, folder)
+        again = fit(second, folder)
+        assert np.array_equal(again.coef_, whole.coef_)
+        assert again.solution_.status == whole.solution_.status
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("source", ["array", "file", "sparse"])
 def test_interrupted_anywhere_it_ends_with_the_same_bits(tmp_path, monkeypatch, name, source):

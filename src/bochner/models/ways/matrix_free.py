@@ -56,8 +56,7 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
     most = int(min(memory_budget() // (128 * m), LEVERAGES))
     if calibrates and most < LEVERAGES:  # a second fit costs less than so wide right-hand sides
         return by_refitting(problem, lambda part, start: fit_matrix_free(part, reason)[0])
-    made = KeptFeatures(problem, threads.available())  # blocks, and so bits, are the same whatever n_jobs is
-    workers = min(threads.count(), threads.available())
+    made, workers = KeptFeatures(problem), threads.count()
     sums = problem.blocks.reduce(lambda block: first_sums(made(block), block), rows=made.rows, title="sums")
     mean_z = scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)
     mean_y = sums.sum_y / sums.weight if problem.intercept else np.zeros(len(sums.sum_y))
