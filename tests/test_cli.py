@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -124,7 +125,7 @@ def test_tune_finds_a_good_setting_and_says_how_to_use_it(capsys):
     assert errors[0] < 0.2
     assert bochner.load("best.bochner").score(FRAME, FRAME.y) > 0.8
     shown = succeed(capsys, "tune", "train.parquet", "--target", "y", "--basis", "maxout", "--components", 60)
-    command = shown.split("to fit the best: bochner ")[1].split()
+    command = shlex.split(shown.split("to fit the best: bochner ")[1])
     succeed(capsys, *command)
     assert Path("m.bochner").exists()
 
@@ -166,8 +167,8 @@ def test_models_of_several_outputs(capsys):
 def test_the_command_that_tune_prints_is_what_was_tuned(capsys):
     words = ["tune", "train.parquet", "--target", "y", "--components", 64, "--precision", "int8", "--drop", "b",
              "--seed", 3, "--no-standardize", "--json"]  # fmt: skip
-    command = json.loads(succeed(capsys, *words))["command"].split()
-    for word in ("--precision int8", "--drop b", "--seed 3", "--no-standardize", "--alpha", "--bandwidth"):
+    command = shlex.split(json.loads(succeed(capsys, *words))["command"])
+    for word in ("--precision int8", "--drop b", "--seed 3", "--no-standardize", "--bandwidth"):
         assert word in " ".join(command)
     succeed(capsys, *command[1:])
 

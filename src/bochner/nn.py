@@ -82,8 +82,8 @@ def fitted(basis: Basis, in_features: int | None, kind: type[Basis]) -> Basis:
         return copy(basis)
     if in_features is None:
         raise ValueError("the basis is not fitted: fit it, or say how many columns the layer has with in_features.")
-    if getattr(basis, "bandwidth", None) == "median" and getattr(vars(basis)["kernel"], "bandwidth", None) is None:
-        raise ValueError("bandwidth='median' is learned from rows: fit the basis first, or give a number.")
+    if isinstance(getattr(basis, "bandwidth", None), str) and getattr(vars(basis)["kernel"], "bandwidth", None) is None:
+        raise ValueError(f"bandwidth={basis.bandwidth!r} is learned from rows: fit the basis first, or give a number.")
     return clone(basis).fit(np.eye(1, require_integer("in_features", in_features)))
 
 

@@ -27,7 +27,7 @@ class RandomBins(Basis):
     ----------
     n_components : number of columns that cells are hashed to.
     n_grids : number of grids P.
-    bandwidth : the scale s of the kernel exp(-|x - z|_1 / s), or "median".
+    bandwidth : the scale s of the kernel exp(-|x - z|_1 / s), "median" or a multiple of it, such as "0.5*median".
     precision, random_state : as in RandomFourier. Integer features are -1, 0 and +1, or small sums of them where cells
         of two grids share a column.
 

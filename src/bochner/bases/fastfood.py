@@ -25,7 +25,7 @@ class Fastfood(FrequencyBasis):
     ----------
     n_components : number of columns, interleaved (cos, sin) pairs.
     kernel : "gaussian", "ball_matern" (RBF-Matern of McKernel), or a radial kernel object.
-    bandwidth : the scale s of the kernel, or "median".
+    bandwidth : the scale s of the kernel, "median" or a multiple of it, such as "0.5*median".
     degree : the number t of ball points whose sum is a frequency of "ball_matern". Its kernel depends on the padded
         dimension, the next power of two of the number of columns of X.
     calibration : factors of the drawn lengths, one a frequency, as a model learned them; None is none.

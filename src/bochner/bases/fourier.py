@@ -28,7 +28,8 @@ class RandomFourier(FrequencyBasis):
     ----------
     n_components : number of columns.
     kernel : "gaussian", "laplacian", "matern", "cauchy", or a kernel object with a spectral law.
-    bandwidth : the scale s of the kernel, or "median" (the median distance between sampled rows).
+    bandwidth : the scale s of the kernel, or "median" (the median distance between sampled rows), or a multiple of
+        it, such as "0.5*median".
     nu : smoothness of the Matern kernel.
     pairs : interleaved (cos, sin) pairs, of lower variance for the Gaussian; else cosines with a random phase.
     sampling : "iid"; "orthogonal" directions in groups of d (radial kernels); "qmc", Sobol points with a random

@@ -101,11 +101,29 @@ def median_bandwidth(rows: Any, metric: str) -> float:
 
 
 def settle_bandwidth(bandwidth: Any, rows: Any, metric: str) -> float:
-    """`bandwidth` as a number: "median" looks at the rows."""
+    """`bandwidth` as a number: "median", or a multiple such as "0.5*median", looks at the rows."""
     if isinstance(bandwidth, str):
-        require_choice("bandwidth", bandwidth, ["median"])
-        return median_bandwidth(rows, metric)
+        factor = median_factor(bandwidth)
+        median = median_bandwidth(rows, metric)
+        return median if factor == 1.0 else round_digits(factor * median, 6)
     return require_positive("bandwidth", bandwidth)
+
+
+def median_factor(bandwidth: str) -> float:
+    """What the median distance is multiplied by: 1 for "median", 0.5 for "0.5*median"."""
+    factor, star, rest = bandwidth.partition("*")
+    if star and rest.strip() == "median":
+        try:
+            return require_positive("bandwidth", float(factor))
+        except ValueError:
+            raise ValueError(f"bandwidth={bandwidth!r} is not a multiple such as '0.5*median'.") from None
+    require_choice("bandwidth", bandwidth, ["median"])
+    return 1.0
+
+
+def times_median(factor: float) -> str:
+    """The bandwidth that is so many times the median distance, in words."""
+    return "median" if factor == 1.0 else f"{factor:.4g}*median"
 
 
 def row_norms(X: Any) -> np.ndarray:

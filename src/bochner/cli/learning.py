@@ -33,7 +33,7 @@ def fit(
     components: int = 1000,
     task: Task = "auto",
     loss: str = "squared",
-    bandwidth: float | None = None,
+    bandwidth: str | None = None,
     pool_size: int | None = None,
     alpha: str = "auto",
     solver: str = "auto",
@@ -62,7 +62,8 @@ def fit(
     loss
         squared; for labels also logistic, hinge, squared_hinge, exponential; for numbers huber, epsilon_insensitive.
     bandwidth
-        The scale of the kernel; the median distance between rows if not given.
+        The scale of the kernel: a number, in the units of the rows as they are read, or a multiple of the median
+        distance between them, such as 0.5*median; that distance itself if not given.
     pool_size
         The pool size of maxout and gated features.
     alpha
@@ -116,8 +117,8 @@ def tune(
 ) -> None:
     """Try bandwidths, pool sizes and numbers of features; the better half of them goes on with twice the rows.
 
-    A fifth of the rows is held out. Since the sums of all rows are at hand, every penalty and every smaller number of
-    features is judged for free.
+    They are judged by folds: numbers by squared error, labels by how many are wrong. Since the sums of folds are at
+    hand, every penalty and every smaller number of features is judged for free.
 
     Parameters
     ----------
@@ -130,7 +131,8 @@ def tune(
     task
         "classification" if the target is a label; "auto" as in `bochner fit`.
     bandwidths
-        Bandwidths to try; eight multiples of the median distance if none are given.
+        Bandwidths to try, in the units of the rows as they are read; if none are given, eight multiples of the median
+        distance, and more beyond the ends if the best is there.
     pool_sizes
         Pool sizes to try, of maxout and gated features.
     precision
@@ -151,26 +153,32 @@ def tune(
             classification=hasattr(model, "class_weight"), random_state=seed,
         )  # fmt: skip
         if out is not None:
-            model.set_params(basis=tuned.basis, alpha=tuned.alpha, random_state=seed).fit(blocks).save(out)
+            tuned.model().fit(blocks).save(out)
     table = Table("settings", title="Candidates, the best first", title_justify="left")
-    for name in ("features", "alpha", "held-out error", "rows", "rounds"):
+    counts = ("wrong labels",) if tuned.classification else ()
+    for name in ("features", "alpha", *counts, "held-out error", "rows", "rounds"):
         table.add_column(name, justify="right")
     for t in tuned.trials:
-        settings = ", ".join(f"{name} {value:g}" for name, value in t.settings.items()) or "as given"
-        table.add_row(settings, f"{t.components:,}", f"{t.alpha:.2g}", f"{t.error:.4f}", f"{t.rows:,}", str(t.rounds))
+        settings = ", ".join(f"{name} {value}" for name, value in t.settings.items()) or "as given"
+        wrong = () if t.wrong is None else (f"{t.wrong:.4f}",)
+        errors = (*wrong, f"{t.error:.4f}")
+        table.add_row(settings, f"{t.components:,}", f"{t.alpha:.2g}", *errors, f"{t.rows:,}", str(t.rounds))
     options = {"target": target, "basis": basis, "precision": precision, "seed": seed, "task": task}
     command = command_for(tuned, files, options | vars(reading))
-    show(printing, {"trials": [vars(t) for t in tuned.trials], "command": command}, table)
+    found = {"trials": [vars(t) for t in tuned.trials], "scale": tuned.scale, "notes": tuned.notes, "command": command}
+    show(printing, found, table)
     if not printing.as_json:
-        print(f"held-out error: squared error over that of the mean\nto fit the best: {command}")
+        notes = "".join(f"{note}\n" for note in tuned.notes)
+        print(f"held-out error: squared error over that of the mean\n{notes}to fit the best: {command}")
 
 
 # ---- parts ----
 
 
-def make_basis(name: str, components: int, bandwidth: float | None, pool_size: int | None) -> Any:
+def make_basis(name: str, components: int, bandwidth: str | None, pool_size: int | None) -> Any:
     made = REGISTRY[require_choice("basis", name, REGISTRY)](components)
-    for option, value in (("bandwidth", bandwidth), ("pool_size", pool_size)):
+    given = bandwidth if bandwidth is None or "median" in bandwidth else number("bandwidth", bandwidth)
+    for option, value in (("bandwidth", given), ("pool_size", pool_size)):
         if value is not None:
             if option not in made.get_params(deep=False):
                 raise ValueError(f"the basis {name!r} has no {option.replace('_', ' ')}.")
@@ -189,16 +197,17 @@ def make_model(blocks: Any, task: str) -> Any:
 
 
 def number(name: str, text: str) -> float:
+    words = {"alpha": "'auto' or 'loo'", "bandwidth": "'median' or a multiple such as '0.5*median'"}
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{name} must be a number, 'auto' or 'loo'; got {text!r}.") from None
+        raise ValueError(f"{name} must be a number, {words[name]}; got {text!r}.") from None
 
 
 def command_for(tuned: Any, files: list[str], options: dict[str, Any]) -> str:
     """The command that fits the best candidate to all rows; options that have their default value are left out."""
     best, usual = tuned.trials[0], vars(Reading()) | {"seed": 0, "task": "auto", "target": None, "precision": None}
-    words = ["bochner", "fit", *files, "--components", str(best.components), "--alpha", f"{best.alpha:.6g}"]
+    words = ["bochner", "fit", *files, "--components", str(best.components)]  # the penalty is chosen by all rows
     for name, value in {**options, **best.settings}.items():
         if name in usual and value == usual[name]:
             continue

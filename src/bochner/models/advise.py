@@ -7,32 +7,37 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import type_of_target
+from scipy.linalg import eigvalsh
 
-from ..arrays import to_numpy
 from ..bases import RandomFourier
-from ..blocks import Block
+from ..bases.design import Design
+from ..blocks import Block, MemoryBlocks
 from ..config import memory_budget
-from ..kernels import Gaussian
 from ..moments import Moments
-from ..solvers import DualPath, dual_problem
-from ..streams import sample_rows
 from .classifier import RandomFeatureClassifier
-from .precision import too_coarse
+from .contest import Contender, Field
+from .precision import choose_precision
 from .regressor import RandomFeatureRegressor
-from .ways.dual import solve_kernel
+from .trials import described, design_of
+from .tune import Race, classifies, model_of, settings_of
 from .ways.strategy import choose_exact, gram_bytes, kernel_bytes
 
-PROBE = 1000  # rows that are looked at
-FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the median distance, tried as bandwidths
-PER_DEGREE = 8  # features for each effective degree of freedom
+FACTORS = ("0.25*median", "0.5*median", "median", "2*median")  # bandwidths; more beyond if the best is at an end
+LEAST, TRIED = 256, (256, 512, 1024)  # features: as many cost nothing, whatever the rows; those that are tried
+LEVEL, NOTHING = 1.01, 1e-4  # times the smallest error, and above it, that is as good
+PER_DEGREE = 8  # features for each effective degree of freedom, where more than those tried would do better
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What to use, and the expected cost of a fit on all rows."""
+    """What to use, and the expected cost of a fit on all rows. `model()` is the model to fit.
 
-    bandwidth: float
+    bandwidth : a multiple of the median distance between (scaled) rows, as RandomFourier takes it.
+    error : squared error of rows left out of a sample, over that of their mean. wrong : the share of their labels that
+    were wrong; None for numbers.
+    """
+
+    bandwidth: str
     n_components: int
     precision: str
     alpha: float
@@ -40,93 +45,124 @@ class Advice:
     seconds: float
     memory: int
     reasons: tuple[str, ...]
+    scale: str | None
+    linear: bool
+    classification: bool
+    error: float
+    wrong: float | None
+    random_state: int = 0
+
+    def model(self, **parameters: Any) -> Any:
+        """An unfitted RandomFeatureRegressor or RandomFeatureClassifier of these settings; others may be given."""
+        basis = RandomFourier(self.n_components, bandwidth=self.bandwidth)
+        precision = None if self.precision == "float64" else self.precision
+        return model_of(self, basis, {"precision": precision, **parameters})
 
     def __str__(self) -> str:
         head = (
-            f"RandomFourier({self.n_components}, bandwidth={self.bandwidth:.4g}), precision={self.precision!r}: about "
-            f"{self.seconds:.1f} s and {self.memory / 1e9:.2f} GB with solver {self.solver!r}"
+            f"RandomFourier({self.n_components}, bandwidth={self.bandwidth!r}), scale={self.scale!r}, "
+            f"precision={self.precision!r}: about {self.seconds:.1f} s and {self.memory / 1e9:.2f} GB with solver "
+            f"{self.solver!r}"
         )
         return "\n".join([head, *(f"- {reason}" for reason in self.reasons)])
 
 
-def advise(X: Any, y: Any) -> Advice:
-    """Advice for RandomFourier on these rows, from exact kernel fits of a sample and a timed block.
+def advise(X: Any, y: Any = None, *, classification: bool | None = None, random_state: int = 0) -> Advice:
+    """Advice for RandomFourier on these rows, by folds of a sample of them and a timed block.
+
+    X, y : rows and targets as fit takes them; or Blocks. classification : as for `tune`.
 
     Examples
     --------
     >>> import numpy as np, bochner
     >>> X = np.random.default_rng(0).standard_normal((500, 3))
-    >>> bochner.advise(X, np.sin(X[:, 0])).precision in ("int8", "int14", "float64")
+    >>> advice = bochner.advise(X, np.sin(X[:, 0]))
+    >>> bool(advice.model().fit(X, np.sin(X[:, 0])).cv_score_ > 0.9)
     True
     """
-    y = np.asarray(to_numpy(y))
-    classifies = type_of_target(y) in ("binary", "multiclass") and y.dtype.kind not in "f"
-    model: Any = RandomFeatureClassifier() if classifies else RandomFeatureRegressor()
-    X, y = model._validate(X, y, reset=True)
-    model._learn(model._summarize(y, None))
-    codes = model._code(y)
-    rows = sample_rows(X.shape[0], PROBE, seed=4)
-    sample = X[rows].toarray() if hasattr(X, "toarray") else X[rows]
-    block = Block(sample.astype(np.float64), codes[rows], None, 0)
-    bandwidth, alpha, degrees = best_bandwidth(block, RandomFourier(2).fit(X).bandwidth_, classifies)
-    most = int(np.sqrt(memory_budget() / 56))
-    m = int(np.clip(2 ** np.ceil(np.log2(PER_DEGREE * degrees)), 256, max(256, most)))
-    precision, why = probe_precision(X, block, bandwidth, alpha, m)
-    solver, how = choose_exact(X.shape[0], m)
-    seconds, memory = expected_cost(X, codes, bandwidth, precision, m, solver)
+    model: Any = RandomFeatureClassifier() if classifies(X, y, classification) else RandomFeatureRegressor()
+    model.set_params(random_state=random_state)
+    ready = model._ready(X, y, None, first=True, whole=True)
+    rows = ready.blocks.n_rows
+    within = even(min(max(rows, LEAST), np.sqrt(memory_budget() / gram_bytes(len(FACTORS)))))
+    sizes = [even(min(size, within)) for size in TRIED]
+    basis = RandomFourier(sizes[-1])
+    field = Field(model, ready, basis, random_state)
+    race = Race(field, settings_of(basis, FACTORS, None), sizes, MemoryBlocks(*field.probe[:3]))
+    race.run()
+    notes = race.widen(True, True, warn=False)
+    trial = race.best()
+    best = race.contender_of(trial)
+    m, why = enough_features(best, within)
+    choice, chosen = best.choice, RandomFourier(m, bandwidth=trial.settings["bandwidth"], random_state=random_state)
+    wanted, _ = model._wanted(chosen, ready.blocks)
+    precision, because = choose_precision(chosen, choice, wanted, model._problem, ready)
+    design = design_of(choice, chosen.set_params(precision=precision), ready.sample, ready.largest)
+    solver, how = choose_exact(rows, design.n_components)
+    seconds, memory = expected_cost(design, field.probe, rows, solver)
+    judged = f"folds of {trial.rows:,} rows"
     reasons = (
-        f"bandwidth: best of {len(FACTORS)} multiples of the median distance, exact kernel on {len(rows):,} rows",
-        f"features: {PER_DEGREE} for each of {degrees:.0f} effective degrees of freedom at alpha = {alpha:.2g}",
-        f"precision: {why}",
+        f"rows: {described(choice.scale, choice.weight)} ({choice.reason})",
+        f"bandwidth: {trial.settings['bandwidth']}, of {len(race.trials)} multiples of that distance, by {judged}",
+        *notes,
+        f"features: {why}",
+        f"precision: {because}",
         f"solver: {how}",
     )
-    return Advice(bandwidth, m, precision, alpha, solver, seconds, memory, reasons)
+    return Advice(
+        str(trial.settings["bandwidth"]), m, precision or "float64", trial.alpha * rows / max(trial.rows, 1), solver,
+        seconds, memory, reasons, choice.scale, bool(choice.weight), field.classifies, trial.error, trial.wrong,
+        random_state,
+    )  # fmt: skip
 
 
-def best_bandwidth(block: Block, median: float, classifies: bool) -> tuple[float, float, float]:
-    """The bandwidth whose exact kernel has the smallest generalised cross-validation; its alpha and degrees."""
-    best = (np.inf, median, 1.0, 1.0)
-    for factor in FACTORS:
-        kernel = Gaussian(factor * median)(block.X)
-        fit, _ = solve_kernel(kernel, block, "auto", True, classifies)
-        alpha = fit.solution.alpha
-        dual = dual_problem(kernel, block.y.astype(np.float64), None, True)
-        path = DualPath(dual.kernel, dual.target)
-        score = path.generalised_cross_validation(alpha, len(kernel), True)
-        if score < best[0]:
-            best = (score, factor * median, alpha, path.degrees(alpha))
-    return best[1:]
+def even(number: float) -> int:
+    """The largest even number of features up to a number, which is 2 or more: pairs of waves."""
+    return max(2, 2 * int(number // 2))
 
 
-def probe_precision(X: np.ndarray, block: Block, bandwidth: float, alpha: float, m: int) -> tuple[str, str]:
-    for precision in ("int8", "int14"):
-        basis = RandomFourier(m, bandwidth=bandwidth, precision=precision, random_state=0).fit(X)
-        trouble = too_coarse(basis, Moments.of(basis.features(block.X), block.y), alpha, X.shape[0])
-        if not trouble:
-            return precision, f"{precision} loses nothing here"
-    return "float64", f"integers are too coarse ({trouble})"
+def enough_features(contender: Contender, within: int) -> tuple[int, str]:
+    """The fewest features that do as well as the best number; more than were tried if the most are best.
+
+    Never more than `within`: one for each row, or those that cost nothing.
+    """
+    curve, best = contender.curve, contender.trial
+    good = tuple(LEVEL * size + NOTHING for size in (best.error, best.rank[0]))
+    enough = next(trial for trial in curve if trial.error <= good[0] and trial.rank[0] <= good[1])
+    if enough.components < curve[-1].components or within <= curve[-1].components:
+        told = ", ".join(f"{trial.components:,}: {trial.rank[0]:.3g}" for trial in curve)
+        what = "squared error" if best.wrong is None else "wrong labels"
+        return enough.components, f"enough of those tried ({what} of rows left out, {told})"
+    degrees = degrees_of(contender, enough.alpha)
+    wanted = 2 ** int(np.ceil(np.log2(max(PER_DEGREE * degrees, 1.0))))
+    m = even(np.clip(wanted, enough.components, within))
+    return m, f"{PER_DEGREE} for each of {degrees:.0f} effective degrees of freedom, at most one for each row"
 
 
-def expected_cost(
-    X: np.ndarray, codes: np.ndarray, bandwidth: float, precision: str, m: int, solver: str
-) -> tuple[float, int]:
+def degrees_of(contender: Contender, alpha: float) -> float:
+    """The trace of G (G + alpha)^-1 for the rows that were looked at."""
+    gram = contender.folded.total().centered(contender.design.scale_, True).gram
+    values = np.maximum(eigvalsh(gram), 0.0)
+    return float(np.sum(values / (values + alpha)))
+
+
+def expected_cost(design: Design, probe: Block, rows: int, solver: str) -> tuple[float, int]:
     """Seconds, from the time of one block of features and sums; and bytes of the largest matrices."""
-    basis = RandomFourier(m, bandwidth=bandwidth, precision=precision, random_state=0).fit(X)
-    rows = min(X.shape[0], 1024)
-    basis.features(X[:2])  # weights are drawn once, not per block
+    timed, m = min(probe.X.shape[0], 1024), design.n_components
+    design.features(probe.X[:2])  # weights are drawn once, not per block
     start = time.perf_counter()
-    features = basis.features(X[:rows])
+    features = design.features(probe.X[:timed])
     made = time.perf_counter() - start
-    Moments.of(features, codes[:rows])
+    Moments.of(features, probe.y[:timed])
     summed = time.perf_counter() - start - made
-    size = X.shape[0] if solver == "dual" else m
+    size = rows if solver == "dual" else m
     cube = np.random.default_rng(0).standard_normal((512, 512))
     start = time.perf_counter()
     np.linalg.cholesky(cube @ cube.T + 600 * np.eye(512))
     factorisation = (time.perf_counter() - start) * (size / 512) ** 3
-    passes = X.shape[0] / rows
+    passes = rows / timed
     if solver == "dual":
-        return float(2 * passes * made + passes * summed * X.shape[0] / m + 5 * factorisation), kernel_bytes(size)
+        return float(2 * passes * made + passes * summed * rows / m + 5 * factorisation), kernel_bytes(size)
     if solver == "cg":
         return float(40 * passes * made * 2), 8 * m * 320
     return float(passes * (made + summed) + 5 * factorisation), gram_bytes(size)

@@ -18,7 +18,7 @@ def explain(model: Any) -> str:
     ]
     lines += [f"expected: {expected(model)}", f"rows: {prepared(design)} ({model._choice.reason})"]
     if hasattr(basis, "bandwidth_"):
-        how = basis.bandwidth if basis.bandwidth == "median" else "given"
+        how = basis.bandwidth if isinstance(basis.bandwidth, str) else "given"
         lines.append(f"bandwidth: {basis.bandwidth_:.6g} ({how})")
     lines.append(f"precision: {basis.precision or 'float'} ({model.precision_reason_})")
     if not isinstance(model._loss(), Squared):

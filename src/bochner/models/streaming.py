@@ -22,7 +22,7 @@ from .ways.online import go_on
 from .ways.primal import fit_sums
 from .ways.problem import Fit, Problem
 from .ways.solve import Way
-from .ways.strategy import METHODS, solver_name
+from .ways.strategy import METHODS, gram_bytes, solver_name
 
 
 class Streaming(ABC):
@@ -188,7 +188,7 @@ class Streaming(ABC):
             raise ValueError(f"alpha='loo' needs a second pass over all rows, which {verb} does not have.")
 
     def _require_room(self, features: int) -> None:
-        needed = 24 * features**2
+        needed = gram_bytes(features)
         if needed > memory_budget():
             sizes = f"{needed / 1e9:.3g} GB, over the budget of {memory_budget() / 1e9:.3g} GB"
             raise ValueError(f"the sums of {features:,} features need {sizes}.")

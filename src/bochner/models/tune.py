@@ -1,12 +1,12 @@
 """Which bandwidth, pool size and number of features: successive halving on sums.
 
 All candidates start on a small random share of the rows; in each round the better half stays and the share doubles.
-Sums add, so a round looks only at rows that are new. A fifth of the rows is held out, and its squared error follows
-from its sums alone: every penalty and every smaller number of features is judged without another pass.
+Sums add, so a round looks only at rows that are new. What is best at an end of the candidates gets a neighbour beyond.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,44 +16,58 @@ from sklearn.base import clone
 
 from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
+from ..bases.settle import median_factor, times_median
 from ..blocks import Block, Blocks
 from ..config import memory_budget
-from ..moments import Centered, FoldedMoments, Moments
-from ..solvers import RidgePath
 from ..streams import Stream
-from ..validation import require_integer
+from ..validation import FitWarning, require_integer
 from .classifier import RandomFeatureClassifier
+from .contest import Contender, Field, Trial, folds_for
 from .regressor import RandomFeatureRegressor
-from .rows import Ready
 from .targets import looks_like_labels
-from .ways.penalty import candidates, smallest
-from .ways.problem import fold_of
+from .ways.penalty import LEVEL
+from .ways.strategy import gram_bytes
 
 FACTORS = (0.125, 0.25, 0.5, 0.7071, 1.0, 1.4142, 2.0, 4.0)  # times the median distance
 POOL_SIZES = (2, 3, 4, 6, 8, 16)
 FIRST_ROWS = 2000  # of the first round, at least; and twice the number of features
-FOLDS = 5
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One candidate: what it was, the number of features and the penalty that suited it, and its held-out error."""
-
-    settings: dict[str, Any]
-    components: int
-    alpha: float
-    error: float  # squared error of held-out rows, over that of their mean
-    rows: int
-    rounds: int
+FARTHEST = {"bandwidth": 128.0, "pool_size": 64}  # times the first candidates; largest
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best candidate as a basis to fit, its penalty, and all trials, the best first."""
+    """The best candidate as a basis to fit, its penalty and how rows are scaled; and all trials, the best first.
+
+    `model()` is the model to fit. notes : in words, where the best lies at an end of what was tried.
+    """
 
     basis: Basis
     alpha: float
     trials: tuple[Trial, ...] = field(repr=False)
+    scale: str | None = None
+    linear: bool = False
+    classification: bool = False
+    random_state: int = 0
+    notes: tuple[str, ...] = ()
+
+    def model(self, **parameters: Any) -> Any:
+        """An unfitted RandomFeatureRegressor or RandomFeatureClassifier of these settings; others may be given."""
+        return model_of(self, self.basis, parameters)
+
+    def __str__(self) -> str:
+        best = self.trials[0]
+        found = f"squared error {best.error:.4g} of that of the mean"
+        if best.wrong is not None:
+            found = f"{best.wrong:.4g} of labels wrong, {found}"
+        head = f"{self.basis!r}, scale={self.scale!r}: {found} (rows left out of {best.rows:,})"
+        return "\n".join([head, *(f"- {note}" for note in self.notes)])
+
+
+def model_of(found: Any, basis: Basis, parameters: dict[str, Any]) -> Any:
+    """The model of settings that were found; its penalty is chosen again, by all rows that it is fitted to."""
+    kind: Any = RandomFeatureClassifier if found.classification else RandomFeatureRegressor
+    settings = {"scale": found.scale, "linear": "auto" if found.linear else False, "random_state": found.random_state}
+    return kind(**{"basis": clone(basis), **settings, **parameters})
 
 
 def tune(
@@ -61,140 +75,159 @@ def tune(
     y: Any = None,
     *,
     basis: Basis | None = None,
-    bandwidths: Sequence[float] | None = None,
+    bandwidths: Sequence[float | str] | None = None,
     pool_sizes: Sequence[int] | None = None,
     components: Sequence[int] | None = None,
     classification: bool | None = None,
+    scale: str | None = "auto",
     random_state: int = 0,
 ) -> Tuned:
-    """Choose settings of a basis by held-out squared error.
+    """Choose settings of a basis by rows left out: by squared error, and labels by how many are wrong.
 
     X, y : rows and targets as fit takes them; or Blocks. basis : the kind of basis, and the most features to try.
-    bandwidths : candidates; eight multiples of the median distance if None. pool_sizes : likewise, of maxout and gates.
-    components : numbers of features; the most there are and its halves down to an eighth if None.
+    bandwidths : candidates, numbers or multiples such as "0.5*median"; eight multiples of the median distance if None,
+        and more beyond the ends if the best is there. pool_sizes : likewise, of maxout and gates.
+    components : numbers of features; the most there are and its halves down to an eighth if None. Fewer than the most
+        are taken where they are better by more than noise.
     classification : whether y are labels; if None, text, truth values and up to 20 different whole numbers are.
+    scale : how columns are scaled, as in RandomFeatureRegressor.
+
+    Returns
+    -------
+    A Tuned with `model()`, the unfitted model of these settings; `basis`, `alpha`, `scale`, `trials` and `notes`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bochner import RandomFourier, tune
     >>> X = np.linspace(-3, 3, 2000)[:, None]
-    >>> tuned = tune(X, np.sin(20 * X[:, 0]), basis=RandomFourier(200))
-    >>> bool(tuned.basis.bandwidth < 1.0)
+    >>> y = np.sin(20 * X[:, 0])
+    >>> tuned = tune(X, y, basis=RandomFourier(200))
+    >>> bool(tuned.model().fit(X, y).score(X, y) > 0.99)
     True
     """
     basis = RandomFourier(1000) if basis is None else basis
     model: Any = RandomFeatureClassifier() if classifies(X, y, classification) else RandomFeatureRegressor()
-    model.set_params(basis=basis, random_state=random_state)
+    model.set_params(basis=basis, scale=scale, random_state=random_state)
+    model._check_parameters()
     ready = model._ready(X, y, None, first=True, whole=True)
-    made = settings_of(basis, ready, bandwidths, pool_sizes, random_state)
-    contenders = [Contender(fitted, given) for fitted, given in made]
-    most = int(basis.n_components)
-    require_room(len(contenders), most)
-    sizes = feature_counts(contenders[0].basis, components, most)
-    trials = halve(ready.blocks, contenders, sizes, rounds_needed(ready.blocks.n_rows, most, len(contenders)))
-    best = trials[0]
-    chosen = clone(basis).set_params(**best.settings, n_components=best.components)
-    return Tuned(chosen, best.alpha, tuple(trials))
+    race = Race(Field(model, ready, basis, random_state), settings_of(basis, bandwidths, pool_sizes), components)
+    race.run()
+    notes = race.widen(bandwidths is None, pool_sizes is None)
+    best = race.best()
+    if best.components == race.sizes[-1] and len(race.sizes) > 1:
+        notes.append(f"the most features, {best.components:,}, did best: more may do better")
+    chosen, choice = (
+        clone(basis).set_params(**best.settings, n_components=best.components),
+        race.contender_of(best).choice,
+    )
+    how = choice.scale, bool(choice.weight), race.field.classifies, random_state, tuple(notes)
+    trials = sorted(race.trials, key=lambda trial: trial is not best)
+    return Tuned(chosen, best.alpha, tuple(trials), *how)
 
 
-def halve(blocks: Blocks, contenders: list[Contender], sizes: Sequence[int], rounds: int) -> list[Trial]:
-    """The trials of all contenders, those that came furthest first, then by error."""
-    trials: list[Trial] = []
-    for level in range(rounds):
-        add_rows(blocks, contenders, level, rounds)
-        for contender in contenders:
-            contender.judge(sizes)
-        contenders.sort(key=lambda contender: contender.trial.error)
-        keep = -(-len(contenders) // 2) if level < rounds - 1 else 0
-        trials = [contender.trial for contender in contenders[keep:]] + trials
-        del contenders[keep:]
-    return trials
+class Race:
+    """The candidates of a field, and the trials of those that have run, the best first; on all rows, or on some."""
 
+    def __init__(
+        self, field: Field, grid: list[dict[str, Any]], components: Sequence[int] | None, blocks: Blocks | None = None
+    ) -> None:
+        self.field, self.blocks, self.grid = field, field.ready.blocks if blocks is None else blocks, grid
+        self.most, own = int(field.basis.n_components), field.basis.get_params(deep=False)
+        require_room(len(grid), self.most)
+        self.contenders = [field.contender(settings) for settings in grid]
+        self.sizes = feature_counts(self.contenders[0].design.basis, components, self.most)
+        self.rounds = rounds_needed(self.blocks.n_rows, self.most, len(grid))
+        self.known = list(self.contenders)
+        self.usual = next((s for s in grid if all(own[name] == s[name] for name in s)), None)  # of the basis itself
+        self.trials: list[Trial] = []
 
-class Contender:
-    """A fitted basis with the sums of its training rows and of its held-out rows."""
+    def run(self) -> None:
+        """Halve the contenders and double the rows until there is one, or no more rows."""
+        left, folds = self.contenders, folds_for(len(self.contenders), self.contenders[0].design.n_components)
+        for level in range(self.rounds):
+            self._look(left, folds, level, self.rounds)
+            left.sort(key=lambda contender: contender.trial.rank)
+            keep = -(-len(left) // 2) if level < self.rounds - 1 else 0
+            # What the basis had before stays: it is to be compared with by all rows.
+            out = left[keep:] if not keep else [c for c in left[keep:] if c.settings != self.usual]
+            self.trials = [contender.trial for contender in out] + self.trials
+            for contender in out if keep else []:
+                contender.sums = None  # matrices of those that are out
+            left[:] = [contender for contender in left if contender not in out]
 
-    def __init__(self, basis: Basis, settings: dict[str, Any]) -> None:
-        self.basis, self.settings = basis, settings
-        self.sums: FoldedMoments | None = None
-        self.rounds = 0
-        self.trial: Trial
+    def best(self) -> Trial:
+        """The trial of smallest error; or that of the basis as it was, if that is no worse but for noise."""
+        best = self.trials[0]
+        usual = [trial for trial in self.trials if trial.settings == self.usual and trial.rounds == best.rounds]
+        return usual[0] if usual and usual[0].is_level(best) else best
 
-    def judge(self, sizes: Sequence[int]) -> None:
-        """The best number of features and penalty at the sums there are."""
-        assert self.sums is not None
-        held, train = self.sums.folds
-        if held is None or train is None:
-            raise ValueError("there are too few rows to hold some of them out.")
-        self.rounds += 1
-        best: tuple[float, int, float] = (np.inf, sizes[-1], 1.0)
-        for size in sizes:
-            scale = self._scale(size)
-            error, alpha = held_out_error(train.prefix(size).centered(scale), held.prefix(size).centered(scale))
-            best = min(best, (error, size, alpha))
-        self.trial = Trial(self.settings, best[1], best[2], best[0], train.rows + held.rows, self.rounds)
+    def _look(self, contenders: list[Contender], folds: int, level: int, levels: int) -> None:
+        """Add the rows of this level to the sums, and judge by all rows up to it."""
+        self.field.add(self.blocks, contenders, folds, lambda block: level_of(block, levels) == level)
+        self.field.judge(self.blocks, contenders, self.sizes, lambda block: level_of(block, levels) <= level)
 
-    def _scale(self, size: int) -> float:
-        """What the first columns of a wider basis are multiplied by."""
-        return float(self.basis.scale_) * float(np.sqrt(self.basis.n_components / size))
+    def widen(self, bandwidths: bool, pool_sizes: bool, warn: bool = True) -> list[str]:
+        """Try what is beyond the end at which the best lies until it lies inside; sentences where it does not.
 
+        Candidates that were given are not added to: that the best is at their end is said.
+        """
+        notes = []
+        for name, may in (("bandwidth", bandwidths), ("pool_size", pool_sizes)):
+            while may and (beyond := self._beyond(name)) is not None:
+                before = self.trials[0]
+                self._add_trial(beyond)
+                if self.trials[0] is before or before.rank <= tuple(LEVEL * r for r in self.trials[0].rank):
+                    break
+            else:
+                notes += self._told(name)
+        if notes and warn:
+            warnings.warn(" ".join(notes), FitWarning, stacklevel=3)
+        return notes
 
-def held_out_error(train: Centered, held: Centered) -> tuple[float, float]:
-    """The smallest held-out squared error over all penalties, relative to that of the mean; and its penalty."""
-    path = RidgePath(train.gram, train.cross, train.square)
-    alphas = candidates("auto", float(np.trace(train.gram)), per_decade=2)
-    errors = np.full(len(alphas), np.inf)
-    for k, alpha in enumerate(alphas):
-        try:
-            b = path.coefficients(float(alpha))
-        except np.linalg.LinAlgError:  # not positive definite in floating point: no model there
-            continue
-        errors[k] = np.sum(held.errors_of(b, train))
-    best = smallest(errors)
-    return float(errors[best] / max(np.sum(held.square), np.finfo(float).tiny)), float(alphas[best])
+    def _add_trial(self, settings: dict[str, Any]) -> None:
+        """Judge one more candidate by all rows."""
+        contender = self.field.contender(settings)
+        self.known.append(contender)
+        self.grid.append(settings)
+        contender.rounds = self.rounds - 1
+        self._look([contender], folds_for(1, contender.design.n_components), 0, 1)
+        self.trials.append(contender.trial)
+        self.trials.sort(key=lambda trial: (-trial.rounds, trial.rank))
 
+    def _end(self, name: str) -> str:
+        """Whether the best has the smallest or the largest value of several."""
+        values = [settings[name] for settings in self.grid if name in settings]
+        sizes = sorted({size_of(value) for value in values})
+        if len(sizes) < 2 or len({isinstance(value, str) for value in values}) > 1:  # numbers and multiples: no order
+            return ""
+        best = size_of(self.trials[0].settings[name])
+        return "smallest" if best == sizes[0] else "largest" if best == sizes[-1] else ""
 
-def add_rows(blocks: Blocks, contenders: Sequence[Contender], level: int, levels: int) -> None:
-    """Add the rows of this level to the sums of every contender, in one pass."""
+    def _beyond(self, name: str) -> dict[str, Any] | None:
+        """The settings next to the best, beyond the end at which it lies; None if it lies inside or far enough out."""
+        end, best = self._end(name), self.trials[0].settings
+        if not end or (name == "pool_size" and end == "smallest"):
+            return None
+        if name == "bandwidth":
+            factor = size_of(best[name]) / size_of(self.field.basis.get_params(deep=False)[name])
+            if not 1.0 / FARTHEST[name] < factor < FARTHEST[name]:
+                return None
+            return {**best, name: scaled_by(best[name], 2.0 if end == "largest" else 0.5)}
+        wider = {**best, name: 2 * best[name]}
+        allowed = wider[name] <= FARTHEST[name] and pool_fits(self.field.basis, wider[name])
+        return wider if allowed else None
 
-    def part(block: Block) -> Sums:
-        chosen = level_of(block, levels) == level
-        block = block.only(chosen)
-        out = fold_of(block, FOLDS) == 0
-        return Sums([split_moments(contender.basis, block, out) for contender in contenders])
+    def _told(self, name: str) -> list[str]:
+        end = self._end(name)
+        if not end or (name == "pool_size" and end == "smallest"):
+            return []
+        value, words = self.trials[0].settings[name], name.replace("_", " ")
+        direction = "smaller" if end == "smallest" else "larger"
+        return [f"The {end} {words} tried, {value}, did best: {direction} ones may do better."]
 
-    width = 4 * int(contenders[0].basis.n_components)
-    total = blocks.reduce(part, width=width, title=f"round {level + 1}")
-    for contender, sums in zip(contenders, total.parts, strict=True):
-        if contender.sums is None:
-            contender.sums = sums
-        else:
-            contender.sums += sums
-
-
-@dataclass
-class Sums:
-    """Sums of several contenders side by side."""
-
-    parts: list[FoldedMoments]
-
-    def __iadd__(self, other: Sums) -> Sums:
-        for mine, more in zip(self.parts, other.parts, strict=True):
-            mine += more
-        return self
-
-
-def split_moments(basis: Basis, block: Block, out: np.ndarray) -> FoldedMoments:
-    """Sums of held-out rows and of the rest."""
-    if not len(out):
-        return FoldedMoments([None, None])
-    features = basis.features(block.X)
-    parts: list[Moments | None] = []
-    for rows in (out, ~out):
-        weight = None if block.weight is None else block.weight[rows]
-        parts.append(Moments.of(features[rows], block.y[rows], weight) if rows.any() else None)
-    return FoldedMoments(parts)
+    def contender_of(self, trial: Trial) -> Contender:
+        return next(contender for contender in self.known if contender.settings == trial.settings)
 
 
 def level_of(block: Block, levels: int) -> np.ndarray:
@@ -208,24 +241,43 @@ def level_of(block: Block, levels: int) -> np.ndarray:
 # ---- what to try ----
 
 
-def settings_of(
-    basis: Basis, ready: Ready, bandwidths: Any, pool_sizes: Any, seed: int
-) -> Iterator[tuple[Basis, dict[str, Any]]]:
-    """Every candidate, fitted, with the settings that make it different from the others."""
+def settings_of(basis: Basis, bandwidths: Any, pool_sizes: Any) -> list[dict[str, Any]]:
+    """The settings that make candidates different from one another."""
     grid: list[dict[str, Any]] = [{}]
     parameters = basis.get_params(deep=False)
     if "bandwidth" in parameters:
-        median = clone(basis).set_params(random_state=seed).fit_sample(ready.sample, ready.largest).bandwidth_
-        grid = [{"bandwidth": float(f"{s:.6g}")} for s in bandwidths or [f * median for f in FACTORS]]
-    elif bandwidths:
+        own = getattr(parameters.get("kernel"), "bandwidth", None) is not None  # a kernel may have one of its own
+        middle = parameters["bandwidth"]
+        asked = [scaled_by(middle, factor) for factor in FACTORS] if bandwidths is None else list(bandwidths)
+        grid = [{}] if own and bandwidths is None else [{"bandwidth": rounded(value)} for value in asked]
+    elif bandwidths is not None:
         raise ValueError(f"{type(basis).__name__} has no bandwidth.")
     if "pool_size" in parameters:
-        allowed = [q for q in POOL_SIZES if type(basis).__name__ != "GatedLinear" or basis.n_components % q == 0]
-        grid = [{**given, "pool_size": int(q)} for given in grid for q in pool_sizes or allowed]
-    elif pool_sizes:
+        sizes = [q for q in POOL_SIZES if pool_fits(basis, q)] if pool_sizes is None else pool_sizes
+        grid = [{**given, "pool_size": int(q)} for given in grid for q in sizes]
+    elif pool_sizes is not None:
         raise ValueError(f"{type(basis).__name__} has no pools.")
-    for given in grid:
-        yield clone(basis).set_params(**given, random_state=seed).fit_sample(ready.sample, ready.largest), given
+    return grid
+
+
+def pool_fits(basis: Basis, pool_size: int) -> bool:
+    return type(basis).__name__ != "GatedLinear" or int(basis.n_components) % pool_size == 0
+
+
+def scaled_by(bandwidth: float | str, factor: float) -> float | str:
+    """A number, or a multiple of the median, times a factor."""
+    if isinstance(bandwidth, str):
+        return times_median(median_factor(bandwidth) * factor)
+    return rounded(float(bandwidth) * factor)
+
+
+def rounded(value: float | str) -> float | str:
+    return value if isinstance(value, str) else float(f"{value:.6g}")
+
+
+def size_of(value: float | str) -> float:
+    """A number to compare candidates by."""
+    return median_factor(value) if isinstance(value, str) else float(value)
 
 
 def feature_counts(basis: Basis, asked: Any, most: int) -> list[int]:
@@ -236,15 +288,18 @@ def feature_counts(basis: Basis, asked: Any, most: int) -> list[int]:
             raise ValueError(f"components={counts[-1]} is more than the basis has ({most}).")
     else:
         counts = sorted({max(1, most // share) for share in (8, 4, 2, 1)})
-    kept = []
+    return list(prefixes(basis, counts, asked is not None))
+
+
+def prefixes(basis: Basis, counts: Sequence[int], strict: bool) -> Iterator[int]:
     for count in counts:
         try:
             basis.truncated(count)
-            kept.append(count)
         except ValueError:
-            if asked is not None:
+            if strict:
                 raise
-    return kept
+            continue
+        yield count
 
 
 def rounds_needed(rows: int, features: int, contenders: int) -> int:
@@ -254,7 +309,7 @@ def rounds_needed(rows: int, features: int, contenders: int) -> int:
 
 
 def require_room(contenders: int, features: int) -> None:
-    needed = contenders * 3 * 8 * features**2
+    needed = contenders * gram_bytes(features)
     if needed > memory_budget():
         raise ValueError(
             f"{contenders} candidates of {features:,} features need {needed / 1e9:.3g} GB for their sums, over the "

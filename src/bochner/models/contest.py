@@ -1,0 +1,265 @@
+"""Settings of a basis against one another: each is judged by rows left out of the sums that its model is made of.
+
+Sums of five folds give the squared error of every penalty and every smaller number of features without another pass.
+Labels are counted in a second look at the rows left out, near the penalties that are best for squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..bases import Basis
+from ..bases.design import Design, times_columns
+from ..blocks import Block, Blocks
+from ..config import memory_budget
+from ..moments import Centered, FoldedMoments, Rows
+from ..solvers import solve_or_none, solve_several
+from .rows import Ready
+from .trials import FEWEST, Choice, choose, design_of, probe_of
+from .ways.folds import MANY_FEATURES, LeftOut, above_floor, all_scores
+from .ways.penalty import ABOVE, BELOW, FOLDS, candidates, settled, smallest, valley
+from .ways.problem import fold_of, rounding_floor, wrong
+
+Share = Callable[[Block], np.ndarray]  # which rows of a block take part
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate: what it was, the number of features and the penalty that suited it, and how it did.
+
+    error : squared error of the rows left out, over that of their mean; by_fold : of each fold, its sum. wrong : the
+    share of their labels that were wrong; None for numbers.
+    """
+
+    settings: dict[str, Any]
+    components: int
+    alpha: float
+    error: float
+    rows: int
+    rounds: int
+    wrong: float | None = None
+    by_fold: tuple[float, ...] = ()
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """Smaller is better: wrong labels, and of equals squared error; numbers have that alone."""
+        return self.error if self.wrong is None else self.wrong, self.error
+
+    def is_level(self, other: Trial) -> bool:
+        """Whether this is no worse than the other one but for noise: by a hundredth, or by a standard error.
+
+        Of squared errors it is that of their differences over folds: where a few far-out rows decide, folds disagree.
+        Labels differ in few rows, so the standard error of a share of wrong ones is halved.
+        """
+        rows = max(self.rows, 1)
+        if self.wrong is not None and other.wrong is not None:
+            noise = 0.5 * float(np.sqrt(max(other.wrong * (1.0 - other.wrong), 0.25 / rows) / rows))
+            return self.wrong <= other.wrong + noise and self.error <= 1.05 * other.error
+        more = np.subtract(self.by_fold, other.by_fold)
+        noise = float(np.sqrt(len(more) * np.var(more, ddof=1))) if len(more) > 1 else 0.0
+        return self.error <= other.error + max(noise, 0.01 * other.error)
+
+
+@dataclass
+class Field:
+    """What is the same for all contenders: rows with coded targets, and the model that is to be fitted to them."""
+
+    model: Any
+    ready: Ready
+    basis: Basis
+    seed: int
+
+    @property
+    def classifies(self) -> bool:
+        return bool(self.model._classifies)
+
+    @cached_property
+    def probe(self) -> Block:
+        if self.ready.blocks.n_rows < FEWEST:
+            raise ValueError(f"there are too few rows to hold some of them out: {FEWEST} or more are needed.")
+        return probe_of(self.ready.blocks)
+
+    def contender(self, settings: dict[str, Any]) -> Contender:
+        """The basis with these settings, its rows scaled and a linear part beside it as the model would have it."""
+        basis = clone(self.basis).set_params(**settings, random_state=self.seed)
+        wanted, _ = self.model._wanted(basis, self.ready.blocks)
+        choice = choose(wanted, basis, self.ready.sample, self.ready.largest, self.probe)
+        return Contender(design_of(choice, basis, self.ready.sample, self.ready.largest), choice, settings)
+
+    def add(self, blocks: Blocks, contenders: Sequence[Contender], folds: int, share: Share) -> None:
+        """Add a share of the rows to the sums of every contender, in one pass."""
+
+        def part(block: Block) -> list[list[Rows | None]]:
+            block = block.only(share(block))
+            parts = [block.only(fold) for fold in fold_masks(block, folds)]
+            return [[contender.rows_of(some) for some in parts] for contender in contenders]
+
+        def add(total: list[FoldedMoments] | None, rows: list[list[Rows | None]]) -> list[FoldedMoments]:
+            before: Sequence[FoldedMoments | None] = [c.sums for c in contenders] if total is None else total
+            return [FoldedMoments.plus_rows(sums, some) for sums, some in zip(before, rows, strict=True)]
+
+        width = 3 * len(contenders) * int(contenders[0].design.n_components)
+        found = blocks.reduce(part, add=add, width=width, title=f"{len(contenders)} candidates")
+        for contender, sums in zip(contenders, found, strict=True):
+            contender.sums = sums
+
+    def judge(self, blocks: Blocks, contenders: Sequence[Contender], sizes: Sequence[int], share: Share) -> None:
+        """The best number of features and penalty of each at the sums there are; labels by a look at the share."""
+        for contender in contenders:
+            contender.judge(sizes, self.classifies)
+        if not self.classifies:
+            return
+        folds = len(contenders[0].folded.folds)
+
+        def part(block: Block) -> np.ndarray:
+            block = block.only(share(block))
+            weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
+            masks = fold_masks(block, folds)
+            counts = [contender.wrong_labels(block, masks, weight) for contender in contenders]
+            left = [float(weight[mask].sum()) for mask in masks[: folds if folds > 2 else 1]]
+            return np.concatenate([*counts, [sum(left)]])
+
+        width = 2 * int(contenders[0].design.n_components)
+        found = np.asarray(blocks.reduce(part, width=width, title=f"labels of {len(contenders)} candidates"))
+        ends = np.cumsum([len(contender.near) for contender in contenders])
+        for contender, counts in zip(contenders, np.split(found[:-1], ends[:-1]), strict=True):
+            contender.settle_labels(counts / max(float(found[-1]), np.finfo(float).tiny))
+
+
+class Contender:
+    """A design with the sums of its folds, and what came of them."""
+
+    trial: Trial
+    curve: list[Trial]  # the best penalty for each number of features
+
+    def __init__(self, design: Design, choice: Choice, settings: dict[str, Any]) -> None:
+        self.design, self.choice, self.settings = design, choice, settings
+        self.sums: FoldedMoments | None = None
+        self.rounds = 0
+        self._above: int | None = None  # how many candidates lie above the best penalty so far
+        self.near: list[Trial] = []  # penalties at which labels are counted, for each number of features
+        self._models: list[tuple[int, dict[int, tuple[np.ndarray, np.ndarray]]]] = []
+
+    @property
+    def folded(self) -> FoldedMoments:
+        assert self.sums is not None
+        return self.sums
+
+    def rows_of(self, block: Block) -> Rows | None:
+        return Rows(self.design.features(block.X), block.y, block.weight) if block.X.shape[0] else None
+
+    def left_out(self, size: int, classifies: bool) -> LeftOut:
+        """The sums of the first random features, with the columns before them."""
+        design = self.design.truncated(size)
+        folded = self.folded.prefix(design.n_components)
+        left = LeftOut(folded, design.prefix_scale(self.design), True, classifies, design.linear_columns)
+        if not left.numbers:
+            raise ValueError("there are too few rows to hold some of them out.")
+        return left
+
+    def judge(self, sizes: Sequence[int], classifies: bool) -> None:
+        """Squared errors of every number of features; of labels the models whose errors are to be counted."""
+        self.rounds += 1
+        self.curve, self.near, self._models = [], [], []
+        for size in self._prefixes(sizes):
+            left = self.left_out(size, classifies)
+            floor = rounding_floor(self.design.truncated(size), left.folded.rows)
+            alphas = above_floor(candidates("auto", left.folded.square_sum(left.scale, True)), "auto", floor)
+            criteria = self._searched(left, alphas)
+            if not classifies:
+                self.curve.append(self._tried(left, size, settled(alphas, criteria)[1]))
+                continue
+            best = smallest(criteria)
+            tried = alphas[max(best - BELOW, 0) : best + ABOVE + 1]
+            self.near += [self._tried(left, size, float(alpha)) for alpha in tried]
+            self._models.append((left.folded.features, models_of(left, tried)))
+        if not classifies:
+            self._choose_size()
+
+    def _searched(self, left: LeftOut, alphas: np.ndarray) -> np.ndarray:
+        """Criteria of penalties around the best, NaN at others; the search begins where the last one ended."""
+        start = left.start(alphas) if self._above is None else max(len(alphas) - 1 - self._above, 0)
+        rough = left.folded.features > MANY_FEATURES
+        criteria = valley(lambda k: left.criterion(left.errors(alphas[k], rough)), start, len(alphas))
+        self._above = len(alphas) - 1 - smallest(criteria)
+        return criteria
+
+    def _prefixes(self, sizes: Sequence[int]) -> list[int]:
+        """Of these numbers of features those that are a basis by themselves; of gates, multiples of the pool size."""
+        kept = []
+        for size in sizes:
+            with suppress(ValueError):
+                self.design.truncated(size)
+                kept.append(size)
+        return kept or [int(self.design.basis.n_components)]
+
+    def _tried(self, left: LeftOut, size: int, alpha: float) -> Trial:
+        units = float(np.sum(left.deviations)) if left.classifies else float(np.count_nonzero(left.deviations))
+        errors = left.errors(alpha, rough=left.folded.features > MANY_FEATURES)
+        if not units > 0:
+            return Trial(self.settings, size, alpha, 1.0, left.folded.rows, self.rounds)
+        by_fold = tuple(left.criterion(fold[None]) / units for fold in errors)
+        error = left.criterion(errors) / units
+        return Trial(self.settings, size, alpha, error, left.folded.rows, self.rounds, by_fold=by_fold)
+
+    def wrong_labels(self, block: Block, masks: Sequence[np.ndarray], weight: np.ndarray) -> np.ndarray:
+        """The weight of wrong labels for each of `near`."""
+        count = np.zeros(len(self.near))
+        for fold in self._models[0][1]:
+            rows = np.flatnonzero(masks[fold])
+            if not len(rows):
+                continue
+            features, codes, first = self.design.features(block.X[rows]), block.y[rows], 0
+            for columns, models in self._models:
+                weights, intercepts = models[fold]
+                for scores, intercept in zip(all_scores(features[:, :columns], weights), intercepts, strict=True):
+                    found = weight[rows] @ wrong(scores + intercept, codes)
+                    count[first] += found if np.isfinite(intercept).all() else np.inf
+                    first += 1
+        return count
+
+    def settle_labels(self, shares: np.ndarray) -> None:
+        """The penalty of fewest wrong labels for each number of features, of equals that of smallest squared error."""
+        judged = [replace(trial, wrong=float(share)) for trial, share in zip(self.near, shares, strict=True)]
+        sizes = sorted({trial.components for trial in judged})
+        self.curve = [min((t for t in judged if t.components == s), key=lambda t: t.rank) for s in sizes]
+        self._models = []
+        self._choose_size()
+
+    def _choose_size(self) -> None:
+        """The most features, unless fewer are better by more than noise: with few rows fewer are often best by luck."""
+        best, most = min(self.curve, key=lambda trial: trial.rank), self.curve[-1]
+        self.trial = most if most.is_level(best) else best
+
+
+def models_of(left: LeftOut, alphas: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """For each fold the weights (penalties, m, k) and intercepts (penalties, k) of models of the other rows."""
+    made = {}
+    for fold in left.numbers:
+        rest: Centered = left.pair(fold)[0]
+        if left.folded.features > MANY_FEATURES:
+            solutions = solve_several(rest.gram, rest.cross, alphas)
+        else:
+            solutions = [solve_or_none(rest.gram, rest.cross, float(alpha)) for alpha in alphas]
+        b = np.stack([np.full(rest.cross.shape, np.nan) if found is None else found for found in solutions])
+        made[fold] = np.stack([times_columns(left.scale, at) for at in b]), rest.mean_y - rest.mean_z @ b
+    return made
+
+
+def fold_masks(block: Block, folds: int) -> list[np.ndarray]:
+    """Which rows are of which fold; of two folds, the first is a fifth."""
+    which = np.minimum(fold_of(block, FOLDS), folds - 1)
+    return [which == fold for fold in range(folds)]
+
+
+def folds_for(contenders: int, features: int) -> int:
+    """Five folds if their sums, and those in which each is left out, are within the memory budget; else a fifth."""
+    matrices = contenders * FOLDS + 2 * FOLDS + 3
+    return FOLDS if features <= MANY_FEATURES and 8 * matrices * features**2 <= memory_budget() else 2
