@@ -11,7 +11,6 @@ from ...blocks import Block, rows_per_block
 from ...config import get_config, memory_budget
 from .problem import Problem
 
-
 TOGETHER = 4  # blocks that are worked on at a time, as far as their size goes
 
 
