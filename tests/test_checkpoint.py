@@ -131,7 +131,7 @@ def test_work_that_was_done_is_not_done_again(tmp_path, monkeypatch):
         all_blocks = len(seen)
         model.fit(MemoryBlocks(X, Y).map(counted), checkpoint=tmp_path)
     assert before < all_blocks < 2 * before
-    assert len(seen) == all_blocks  # the third run found everything done
+    assert len(seen) <= all_blocks + 2  # the third run found all sums done; it looks at a first row and at sampled ones
 
 
 def test_a_drawn_seed_is_remembered(tmp_path):

@@ -309,6 +309,7 @@ def test_fit_says_how_good_the_model_is(capsys, monkeypatch):
     monkeypatch.setattr(bochner.RandomFeatureClassifier, "cv_standard_error_", 0.0125, raising=False)
     monkeypatch.setenv("COLUMNS", "200")
     words = ["--components", 30, "--out", "m.bochner"]
+    monkeypatch.setattr(bochner.RandomFeatureRegressor, "cv_standard_error_", None)
     assert "R² = 0.875, cross-validated" in succeed(capsys, "fit", "train.parquet", "--target", "y", *words)
     out = json.loads(succeed(capsys, "fit", "train.parquet", "--target", "y", *words, "--json"))
     assert out["cross_validated_r2"] == 0.875

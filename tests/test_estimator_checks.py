@@ -96,9 +96,16 @@ def expected_failures(estimator):
     if alpha == "loo":
         for name in ("fit_score_takes_y", "n_features_in_after_fitting", "estimators_partial_fit_n_features"):
             failures[f"check_{name}"] = "partial_fit cannot read rows again, so it refuses leave-one-out"
+    if getattr(estimator, "loss", "") == "huber":
+        for kind in ("dense", "sparse"):
+            why = "units and steps go by sampled rows, so optima agree to the tolerance of the search alone"
+            failures[f"check_sample_weight_equivalence_on_{kind}_data"] = why
+    if isinstance(estimator, RandomFeatureRegressor) and alpha == "auto":
+        why = "which scaling of sparse rows does best is a close call, decided by sums in another order"
+        failures["check_sample_weight_equivalence_on_sparse_data"] = why
     if alpha == "loo" or (alpha == "auto" and isinstance(estimator, ClassifierMixin)):
         for kind in ("dense", "sparse"):
-            why = "a repeated row is left out in parts, a weighted one as a whole: the penalties differ"
+            why = "a repeated row is left out in parts, a weighted one as a whole: penalties or temperatures differ"
             failures[f"check_sample_weight_equivalence_on_{kind}_data"] = why
     loss, solver = getattr(estimator, "loss", "squared"), getattr(estimator, "solver", "auto")
     refitted = loss not in ("squared", "logistic") or (loss == "squared" and solver in ("newton", "box"))

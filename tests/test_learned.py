@@ -209,7 +209,8 @@ def test_coefficients_are_those_of_logistic_regression(labels):
 
 def test_without_steps_it_is_the_model_of_random_features():
     drawn = LearnedFourierRegressor(40, alpha=1e-3, max_iter=0, random_state=3).fit(X, Y)
-    random = RandomFeatureRegressor(RandomFourier(40), alpha=60 * 1e-3, random_state=3).fit(X, Y)
+    how = {"scale": None, "linear": False, "random_state": 3}
+    random = RandomFeatureRegressor(RandomFourier(40), alpha=60 * 1e-3, **how).fit(X, Y)
     np.testing.assert_allclose(drawn.predict(X), random.predict(X), rtol=1e-7)
     assert drawn.status_ == "frequencies as drawn"
 

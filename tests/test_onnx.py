@@ -306,7 +306,7 @@ def test_a_file_is_whole_or_absent(tmp_path, monkeypatch):
 )
 def test_exact_kernels(kernel, nu, fit_intercept):
     X = rows(60)
-    how = {"nu": nu, "alpha": 0.1, "fit_intercept": fit_intercept}
+    how = {"nu": nu, "alpha": 0.1, "fit_intercept": fit_intercept, "scale": None}
     regressor = KernelRidgeRegressor(kernel, **how).fit(X, targets("regressor", X), np.linspace(1, 2, 60))
     classifier = KernelRidgeClassifier(kernel, **how).fit(X, targets("binary", X))
     for dtype, tolerance in (("float32", 1e-6), ("float64", 1e-11)):

@@ -19,7 +19,8 @@ from ..streams import int8_normal_deviation
 
 BULK = 0.999  # this quantile of |x - center| ...
 HEADROOM = 1.2  # ... times this is the largest number that is not clipped (3.95 deviations for a normal column)
-FAR_OUT = 10.0  # but no number is taken for bulk that lies so many deviations, by quartiles, from those of its column
+FAR_OUT = 10.0  # but nothing is taken for bulk that lies so many deviations, by quartiles, from those of its column,
+ENOUGH = 50  # if there are so many rows
 FINITE = float(np.finfo(np.float64).max)
 RANGES = ((-127, 127), (-128, 127), (0, 255))
 FIELDS: dict[str, Check] = {
@@ -64,7 +65,7 @@ def choose_quantizer(rows: Any, may_shift: bool) -> Quantizer:
     if rows.dtype == np.int8:
         return Quantizer(step=1.0, low=-128, high=127)
     values = (rows.data if issparse(rows) else rows).astype(np.float64)
-    if not issparse(rows):
+    if not issparse(rows) and len(values) >= ENOUGH:
         values = without_far_out(values)
     mean = values.mean(axis=0) if may_shift else np.zeros(1)
     size = np.abs(values - mean)

@@ -75,8 +75,9 @@ class KernelRidgeModel(BaseEstimator):
         self.X_fit_, self.dual_coef_ = X.copy(), fit.solution.coefficients
         self.intercept_ = fit.intercept + self._offset
         self.alpha_, self.solution_, self.penalty_ = fit.solution.alpha, fit.solution, fit.penalty
-        self.cv_score_ = None if fit.validated is None else fit.validated.score
-        self.cv_standard_error_ = None if fit.validated is None else fit.validated.standard_error
+        validated = fit.validated
+        self.cv_score_ = None if validated is None else float(validated.score)
+        self.cv_standard_error_ = None if validated is None else validated.standard_error
         self._dual = None
         if dual is not None and self.fit_intercept:
             self._dual = centring(dual.root, dual.row_means, dual.grand_mean)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..bases.design import times_columns
+from .checks import row_slices
 
 EXCHANGED = 4096  # rows whose predictions are made in all
 FEWEST, MOST = 4, 100  # rows that exchange their columns
@@ -35,8 +36,9 @@ def column_importances(model: Any, rows: Any) -> np.ndarray:
 
 
 def predicted(model: Any, rows: np.ndarray) -> np.ndarray:
-    design, weights = model.design_, model._solved.solution.coefficients
-    return np.asarray(design.features(rows) @ times_columns(design.scale_, weights))
+    design, weights = model.design_, times_columns(model.design_.scale_, model._solved.solution.coefficients)
+    parts = [design.features(rows[part]) @ weights for part in row_slices(len(rows), 4 * design.entries)]
+    return np.concatenate([np.asarray(part) for part in parts])
 
 
 def gathered(model: Any, found: np.ndarray) -> np.ndarray:

@@ -198,7 +198,7 @@ class KernelFolds:
         """What the rows left out say of one penalty."""
         rows, how, weight = len(self.folds), f"{len(self.judged)} folds", self.weights()
         if self.classifies:
-            share = count / weight.sum()
+            share = float(count / weight.sum())
             return CrossValidated(1.0 - share, float(np.sqrt(share * (1.0 - share) / rows)), rows, how)
         size = self.deviations()
         there = size > 0

@@ -1,8 +1,8 @@
 """Scores of rows by the model of the others, to calibrate probabilities by.
 
 For least squares they follow from the model of all rows: f_i without row i is (f_i - h_i y_i) / (1 - h_i), with the
-leverage h_i = w_i (z_i'(G + alpha I)^-1 z_i + 1/W); a row is left out with all its weight. Other losses are fitted once
-without some rows, then to all of them.
+leverage h_i = z_i'(G + alpha I)^-1 z_i + 1/W. A weight is a number of equal rows, of which one is left out; a smaller
+weight than 1 is left out as a whole. Other losses are fitted once without some rows, then to all of them.
 """
 
 from __future__ import annotations
@@ -38,13 +38,15 @@ def without_itself(scores: np.ndarray, leverage: np.ndarray, block: Block) -> Ju
 def from_moments(problem: Problem, fit: Fit) -> Judged:
     """After Cholesky: leverages of sampled rows."""
     block = problem.blocks.take(sample_rows(problem.blocks.n_rows, CALIBRATED, seed=9))
+    if not block.X.shape[0]:  # the rows sampled are all of weight zero
+        return Judged(np.empty((0, problem.outputs)), block.y, block.weight, SAME)
     scores, posterior = scores_of(problem, fit, block.X), fit.posterior
     assert isinstance(posterior, PrimalPosterior)
     if not posterior.is_proper:
         return Judged(scores, block.y, block.weight, SAME)
     centered = posterior.centered
     leverage = posterior.spread(problem.basis, block.X) * centered.observations / centered.weight
-    return without_itself(scores, leverage if block.weight is None else block.weight * leverage, block)
+    return without_itself(scores, leverage if block.weight is None else np.minimum(block.weight, 1.0) * leverage, block)
 
 
 def from_kernel(dual: DualProblem, coefficients: np.ndarray, alpha: float, block: Block, intercept: bool) -> Judged:
@@ -55,7 +57,8 @@ def from_kernel(dual: DualProblem, coefficients: np.ndarray, alpha: float, block
     if factor is None:
         return Judged(y - residual, y, block.weight, SAME)
     explained = 1.0 - alpha * np.diagonal(factor.solve(np.eye(len(y))))
-    return without_itself(y - residual, explained + intercept * weight / weight.sum(), block)
+    leverage = explained / weight + intercept / weight.sum()
+    return without_itself(y - residual, np.minimum(weight, 1.0) * leverage, block)
 
 
 def by_refitting(problem: Problem, fit_to: Callable[[Problem, np.ndarray | None], Fit]) -> tuple[Fit, Judged]:

@@ -98,7 +98,7 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
     rows = (rows.toarray() if hasattr(rows, "toarray") else rows).astype(np.float64) * scale - mean_z
     answers = solve_products(product, rows.T.copy(), alpha, precondition=precondition, tolerance=1e-3).coefficients
     leverage = np.sum(rows * answers.T, axis=1) + problem.intercept / sums.weight
-    leverage *= 1.0 if block.weight is None else block.weight
+    leverage *= 1.0 if block.weight is None else np.minimum(block.weight, 1.0)
     return fit, without_itself(scores_of(problem, fit, block.X), leverage, block)
 
 
