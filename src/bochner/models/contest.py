@@ -27,6 +27,7 @@ from .ways.folds import MANY_FEATURES, LeftOut, above_floor, all_scores
 from .ways.penalty import ABOVE, BELOW, FOLDS, candidates, settled, smallest, valley
 from .ways.problem import fold_of, rounding_floor, wrong
 
+NOISE = 1.5  # standard errors of a difference, of which five folds give but a rough idea
 Share = Callable[[Block], np.ndarray]  # which rows of a block take part
 
 
@@ -53,17 +54,17 @@ class Trial:
         return self.error if self.wrong is None else self.wrong, self.error
 
     def is_level(self, other: Trial) -> bool:
-        """Whether this is no worse than the other one but for noise: by a hundredth, or by a standard error.
+        """Whether this is no worse than the other one but for noise: by a hundredth, or by standard errors.
 
-        Of squared errors it is that of their differences over folds: where a few far-out rows decide, folds disagree.
-        Labels differ in few rows, so the standard error of a share of wrong ones is halved.
+        Of squared errors they are those of differences over folds: where a few far-out rows decide, folds disagree.
+        Of labels both the share of wrong ones and the squared error must be level.
         """
-        rows = max(self.rows, 1)
         if self.wrong is not None and other.wrong is not None:
-            noise = 0.5 * float(np.sqrt(max(other.wrong * (1.0 - other.wrong), 0.25 / rows) / rows))
-            return self.wrong <= other.wrong + noise and self.error <= 1.05 * other.error
+            rows = max(self.rows, 1)
+            if self.wrong > other.wrong + float(np.sqrt(max(other.wrong * (1.0 - other.wrong), 0.25 / rows) / rows)):
+                return False
         more = np.subtract(self.by_fold, other.by_fold)
-        noise = float(np.sqrt(len(more) * np.var(more, ddof=1))) if len(more) > 1 else 0.0
+        noise = NOISE * float(np.sqrt(len(more) * np.var(more, ddof=1))) if len(more) > 1 else 0.0
         return self.error <= other.error + max(noise, 0.01 * other.error)
 
 
