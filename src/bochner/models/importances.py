@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..bases.design import times_columns
-from .checks import row_slices
 
 EXCHANGED = 4096  # rows whose predictions are made in all
+TILE = 1 << 17  # numbers of features that are held at a time
 FEWEST, MOST = 4, 100  # rows that exchange their columns
 
 
@@ -36,9 +36,12 @@ def column_importances(model: Any, rows: Any) -> np.ndarray:
 
 
 def predicted(model: Any, rows: np.ndarray) -> np.ndarray:
+    """Scores without the intercept, a tile of columns at a time: features may be too many to be held."""
     design, weights = model.design_, times_columns(model.design_.scale_, model._solved.solution.coefficients)
-    parts = [design.features(rows[part]) @ weights for part in row_slices(len(rows), 4 * design.entries)]
-    return np.concatenate([np.asarray(part) for part in parts])
+    total = np.zeros((len(rows), weights.shape[1]))
+    for columns, tile in design.column_tiles(rows, max(2, TILE // len(rows))):
+        total += np.asarray(tile @ weights[columns])
+    return total
 
 
 def gathered(model: Any, found: np.ndarray) -> np.ndarray:
