@@ -379,15 +379,15 @@ def test_text_targets_of_hdf5(tmp_path):
 
 
 def test_few_rows_with_weight_are_all_there_is():
-    n = 20_000
+    n, how = 20_000, {"random_state": 0, "alpha": 1.0, "scale": None, "linear": False}
     frame = pd.DataFrame(rng.standard_normal((n, 3)), columns=list("abc")).assign(y=rng.standard_normal(n), w=0.0)
     frame.loc[np.arange(20) * 997, "w"] = 1.0
-    from_file = RandomFeatureRegressor(RandomFourier(10), random_state=0, alpha=1.0, scale=None).fit(
+    from_file = RandomFeatureRegressor(RandomFourier(10), **how).fit(
         read(frame, target="y", weight="w", standardize=False)
     )
     X, y, w = frame[["a", "b", "c"]].to_numpy(), frame.y.to_numpy(), frame.w.to_numpy()
-    from_memory = RandomFeatureRegressor(RandomFourier(10), random_state=0, alpha=1.0, scale=None).fit(X, y, w)
-    alone = RandomFeatureRegressor(RandomFourier(10), random_state=0, alpha=1.0, scale=None).fit(X[w > 0], y[w > 0])
+    from_memory = RandomFeatureRegressor(RandomFourier(10), **how).fit(X, y, w)
+    alone = RandomFeatureRegressor(RandomFourier(10), **how).fit(X[w > 0], y[w > 0])
     assert from_file.basis_.bandwidth_ == from_memory.basis_.bandwidth_ == alone.basis_.bandwidth_
     assert np.allclose(from_file.coef_, from_memory.coef_)
     assert np.allclose(from_memory.coef_, alone.coef_)

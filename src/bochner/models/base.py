@@ -8,7 +8,6 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import astuple, replace
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -372,10 +371,6 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
     def __str__(self) -> str:
         return f"{self!r}\n{summary(self)}" if hasattr(self, "design_") else repr(self)
-
-    def _repr_html_(self) -> str:
-        drawn = super()._repr_html_()
-        return f"{drawn}<pre>{escape(summary(self))}</pre>" if hasattr(self, "design_") else drawn
 
     def _tell_doubts(self) -> None:
         """One warning for a person, if there is something that the numbers say against the fit."""
