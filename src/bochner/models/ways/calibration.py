@@ -41,7 +41,7 @@ def temperature(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
     size = float(np.sqrt(np.sum(weight @ scores**2) / total)) if total > 0 else 0.0
     if not size > 0:
         return 1.0
-    loss, doubt = Logistic(), 1.0 / (len(scores) + 2.0)
+    loss, doubt = Logistic(), 1.0 / (max(total, len(scores)) + 2.0)
     others = -codes if codes.shape[1] == 1 else np.roll(codes, 1, axis=1)
 
     def unlikelihood(log_temperature: float) -> float:
