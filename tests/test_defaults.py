@@ -21,7 +21,7 @@ PENALTIES = np.logspace(-3, 5, 17)
 IDENTIFIER = "a column of identifiers beyond the range of the training rows leads the linear part astray"
 FEW_ROWS = "with so few rows, or weights that leave so few, folds cannot tell which of two models is better"
 TARGETS = "far-out targets hide the difference of models from squared errors of folds"
-# Where the rule does not hold yet for every basis, and why; such a case may pass, but is not silently dropped.
+# Where the rule does not hold yet for some bases; the reasons are what seems likely, and were not tested.
 SHORT = {
     ("idle columns", False): IDENTIFIER, ("idle columns", True): IDENTIFIER, ("few rows", False): FEW_ROWS,
     ("wild weights", False): FEW_ROWS, ("wild weights", True): FEW_ROWS, ("many columns", False): FEW_ROWS,
