@@ -100,6 +100,19 @@ def test_a_few_far_out_rows_do_not_blunt_integers():
     assert given["int8"] > given[None] - 0.05  # the step of integers is not taken from the extremes either
 
 
+@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("rows", [2, 9, 11, 13])
+def test_any_number_of_rows_will_do(rows, name):
+    """A trial has no more features than rows, and a basis may not have any number of them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((rows, 3))
+    how = {"pool_size": 3} if name in ("maxout", "gated") else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        model = RandomFeatureRegressor(REGISTRY[name](60, **how), random_state=0).fit(X, X[:, 0])
+    assert np.isfinite(model.predict(X)).all()
+
+
 def test_plain_normal_rows():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 5))

@@ -96,13 +96,6 @@ def expected_failures(estimator):
     if alpha == "loo":
         for name in ("fit_score_takes_y", "n_features_in_after_fitting", "estimators_partial_fit_n_features"):
             failures[f"check_{name}"] = "partial_fit cannot read rows again, so it refuses leave-one-out"
-    if getattr(estimator, "loss", "") == "huber":
-        for kind in ("dense", "sparse"):
-            why = "a fault: on these 15 rows the search stops short after 100 steps, and predictions differ by 0.4"
-            failures[f"check_sample_weight_equivalence_on_{kind}_data"] = why
-    if isinstance(estimator, RandomFeatureRegressor) and alpha == "auto":
-        why = "a fault: weighted and repeated sparse rows choose different scalings; the cause is not known"
-        failures["check_sample_weight_equivalence_on_sparse_data"] = why
     if alpha == "loo" or (alpha == "auto" and isinstance(estimator, ClassifierMixin)):
         for kind in ("dense", "sparse"):
             why = "a repeated row is left out in parts, a weighted one as a whole: penalties or temperatures differ"

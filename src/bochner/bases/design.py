@@ -20,6 +20,8 @@ from .quantize import round_digits
 CLIP = 3.0  # deviations that a robustly scaled number approaches and never passes
 FAR = 1e6  # deviations beyond which nothing more is told apart
 REACH, STEP = 511.0, 1.0 / 16.0  # of the linear part, in deviations: how far it goes, and its step in integers
+MARGIN = 1.25
+HEAVY = 10.0  # deviations beyond which a number is of a heavy tail
 DIGIT = 128  # a code of the linear part is DIGIT high + low, both of 8 bits
 # Shares of rows between which a column is measured, and how many deviations of a normal law lie between; the first
 # that is not zero counts, for a column may be mostly one value.
@@ -28,18 +30,28 @@ RANGES = ((0.25, 0.75, 1.349), (0.1, 0.9, 2.563), (0.02, 0.98, 4.107))
 
 @dataclass(frozen=True, eq=False)
 class ColumnScaler:
-    """z = (x - center) / spread for each column; with a clip c, smoothly bounded: z / sqrt(1 + (z/c)^2)."""
+    """z = (x - center) / spread for each column, between low and high; then, with a clip c, z / sqrt(1 + (z/c)^2).
+
+    Beyond low and high there were no rows to learn from, and features would say anything there: identifiers that go on
+    counting, or a sensor that breaks, are taken for the last number that was known.
+    """
 
     center: np.ndarray
     spread: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     clip: float = 0.0
 
     def __post_init__(self) -> None:
-        sound = self.center.ndim == 1 and self.center.shape == self.spread.shape and 0.0 <= self.clip < np.inf
-        if not (
-            sound and np.isfinite(self.center).all() and np.isfinite(self.spread).all() and (self.spread > 0).all()
-        ):
+        require_columns(self.spread, self.center, self.low, self.high)
+        if not 0.0 <= self.clip < np.inf:
             raise ValueError("this is no scaling of columns")
+
+    @classmethod
+    def around(cls, rows: Any, center: np.ndarray, spread: np.ndarray, clip: float = 0.0) -> ColumnScaler:
+        """As far as the rows go."""
+        low, high = (np.clip(end, -FAR, FAR) for end in extremes(rows, center, spread))
+        return cls(center, spread, low, high, clip)
 
     @classmethod
     def robust(cls, rows: Any) -> ColumnScaler:
@@ -48,14 +60,14 @@ class ColumnScaler:
             columns = rows.tocsc()
             parts = np.split(np.abs(columns.data), columns.indptr[1:-1])
             spread = np.array([np.median(part) if len(part) else 0.0 for part in parts])
-            return cls(np.zeros(rows.shape[1]), _sound(spread, 0.0), CLIP)
+            return cls.around(rows, np.zeros(rows.shape[1]), _sound(spread, 0.0), CLIP)
         rows = rows.astype(np.float64)
         center, spread = np.median(rows, axis=0), np.zeros(rows.shape[1])
         for low, high, deviations in RANGES:
             ends = np.quantile(rows, [low, high], axis=0)
             spread = np.where(spread > 0, spread, (ends[1] - ends[0]) / deviations)
         spread = np.where(spread > 0, spread, rows.std(axis=0))
-        return cls(center, _sound(spread, center), CLIP)
+        return cls.around(rows, center, _sound(spread, center), CLIP)
 
     @classmethod
     def standard(cls, rows: Any) -> ColumnScaler:
@@ -64,10 +76,10 @@ class ColumnScaler:
             rows = rows.astype(np.float64)
             mean = np.asarray(rows.mean(axis=0)).ravel()
             square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
-            return cls(np.zeros(len(mean)), _sound(np.sqrt(np.maximum(square - mean**2, 0.0)), mean))
+            return cls.around(rows, np.zeros(len(mean)), _sound(np.sqrt(np.maximum(square - mean**2, 0.0)), mean))
         rows = rows.astype(np.float64)
         center, spread = rows.mean(axis=0), rows.std(axis=0)
-        return cls(center, _sound(spread, center))
+        return cls.around(rows, center, _sound(spread, center))
 
     def __call__(self, X: Any) -> Any:
         """Scaled rows, float32 if X is, else float64; each number depends on itself alone, by operations that round
@@ -78,15 +90,16 @@ class ColumnScaler:
             X = X.toarray()
         if scipy.sparse.issparse(X):
             scaled = X.astype(dtype, copy=True)
-            scaled.data = self._bounded(scaled.data / self.spread.astype(dtype)[scaled.indices])
+            at = scaled.indices
+            scaled.data = self._bounded(scaled.data / self.spread.astype(dtype)[at], self.low[at], self.high[at])
             return scaled
         with np.errstate(over="ignore"):
             z = X.astype(dtype) - self.center.astype(dtype)
             z /= self.spread.astype(dtype)
-        return self._bounded(z)
+        return self._bounded(z, self.low, self.high)
 
-    def _bounded(self, z: np.ndarray) -> np.ndarray:
-        np.clip(z, -FAR, FAR, out=z)
+    def _bounded(self, z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        np.clip(z, low.astype(z.dtype), high.astype(z.dtype), out=z)
         if self.clip:
             z /= np.sqrt(1.0 + (z / z.dtype.type(self.clip)) ** 2)
         return z
@@ -94,13 +107,29 @@ class ColumnScaler:
     def slopes(self, X: Any) -> np.ndarray:
         """dz/dx of each number (n, d)."""
         dense = X.toarray() if scipy.sparse.issparse(X) else X
-        z = np.clip((dense.astype(np.float64) - self.center) / self.spread, -FAR, FAR)
-        return (1.0 + (z / self.clip) ** 2) ** -1.5 / self.spread if self.clip else np.ones_like(z) / self.spread
+        z = (dense.astype(np.float64) - self.center) / self.spread
+        inside = (self.low < z) & (z < self.high)
+        return inside * ((1.0 + (z / self.clip) ** 2) ** -1.5 if self.clip else 1.0) / self.spread
 
     def farthest(self, X: np.ndarray) -> float:
         """The largest distance of a number from the centre of its column, in spreads."""
         with np.errstate(over="ignore"):
             return float(np.abs((X - self.center) / self.spread).max(initial=0.0))
+
+
+def extremes(rows: Any, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest number of each column, in spreads from the centre, rounded outward."""
+    ends = [
+        end.toarray().ravel() if scipy.sparse.issparse(end) else end for end in (rows.min(axis=0), rows.max(axis=0))
+    ]
+    with np.errstate(over="ignore"):
+        return STEP * np.floor((ends[0] - center) / spread / STEP), STEP * np.ceil((ends[1] - center) / spread / STEP)
+
+
+def require_columns(spread: np.ndarray, *others: np.ndarray) -> None:
+    sound = all(a.ndim == 1 and a.shape == spread.shape and np.isfinite(a).all() for a in (spread, *others))
+    if not (sound and (spread > 0).all()):
+        raise ValueError("this is no scaling of columns")
 
 
 def _sound(spread: np.ndarray, center: Any) -> np.ndarray:
@@ -111,32 +140,37 @@ def _sound(spread: np.ndarray, center: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class LinearPart:
-    """The columns themselves: (x - center) / spread up to REACH spreads, each times a weight.
+    """The columns themselves: (x - center) / spread between low and high, each times a weight.
 
-    A larger weight is a smaller penalty. In integers a number is a code of STEP spreads; where features have 8 bits,
+    These are twice as far out as the rows go; where tails are heavy, REACH, for there new rows go further. A larger weight is a smaller penalty. In integers a number is a code of STEP spreads; where features have 8 bits,
     its two digits are two columns, so that their sums are as exact as those of the features.
     """
 
     center: np.ndarray
     spread: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     weight: np.ndarray
 
     def __post_init__(self) -> None:
-        arrays = (self.center, self.spread, self.weight)
-        shapes = {array.shape for array in arrays}
-        sound = len(shapes) == 1 and all(a.ndim == 1 and np.isfinite(a).all() for a in arrays)
-        if not (sound and (self.spread > 0).all() and (self.weight >= 0).all()):
+        require_columns(self.spread, self.center, self.low, self.high, self.weight)
+        if not (self.weight >= 0).all() or max(np.abs(self.low).max(), np.abs(self.high).max()) > REACH:
             raise ValueError("this is no linear part")
 
     @classmethod
     def of(cls, rows: np.ndarray, weight: float) -> LinearPart:
         """Columns of deviation 1, times the weight; a column that does not vary gets none."""
         robust = ColumnScaler.robust(rows)
-        values = cls(robust.center, robust.spread, np.ones(rows.shape[1])).values(rows.astype(np.float64))
-        deviation = values.std(axis=0)
+        low, high = extremes(rows, robust.center, robust.spread)
+        heavy = np.maximum(-low, high) > HEAVY
+        low, high = (
+            np.clip(np.where(heavy, s * REACH, MARGIN * end), -REACH, REACH) for end, s in ((low, -1), (high, 1))
+        )
+        part = cls(robust.center, robust.spread, low, high, np.ones(rows.shape[1]))
+        deviation = part.values(rows.astype(np.float64)).std(axis=0)
         there = deviation > 1e-12
         weights = [round_digits(weight / d, 8) if t else 0.0 for d, t in zip(deviation, there, strict=True)]
-        return cls(robust.center, robust.spread, np.array(weights))
+        return replace(part, weight=np.array(weights))
 
     def times(self, factor: float) -> LinearPart:
         return replace(self, weight=self.weight * factor)
@@ -145,13 +179,13 @@ class LinearPart:
         """As floats, in the type of X."""
         with np.errstate(over="ignore"):
             z = (X - self.center.astype(X.dtype)) / self.spread.astype(X.dtype)
-        return np.clip(z, -REACH, REACH) * self.weight.astype(X.dtype)
+        return np.clip(z, self.low.astype(X.dtype), self.high.astype(X.dtype)) * self.weight.astype(X.dtype)
 
     def codes(self, X: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """As integers: high digits, then low ones, for int8; whole for int16."""
         with np.errstate(over="ignore"):
             z = (X.astype(np.float64) - self.center) / self.spread
-        code = np.rint(np.clip(z, -REACH, REACH) / STEP).astype(np.int16)
+        code = np.rint(np.clip(z, self.low, self.high) / STEP).astype(np.int16)
         if dtype != np.int8:
             return code
         high = (code + DIGIT // 2) // DIGIT
@@ -163,8 +197,8 @@ class LinearPart:
         return np.concatenate([DIGIT * low, low]) if dtype == np.int8 else low
 
     def slopes(self, X: np.ndarray) -> np.ndarray:
-        inside = np.abs((X.astype(np.float64) - self.center) / self.spread) < REACH
-        return inside * (self.weight / self.spread)
+        z = (X.astype(np.float64) - self.center) / self.spread
+        return ((self.low < z) & (z < self.high)) * (self.weight / self.spread)
 
 
 @dataclass(frozen=True, eq=False)

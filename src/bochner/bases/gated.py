@@ -59,6 +59,10 @@ class GatedLinear(Basis):
     def _q(self) -> int:
         return int(self.pool_size)
 
+    @property
+    def _together(self) -> int:
+        return self._q
+
     def _settle(self, rows: np.ndarray, largest: float) -> None:
         require_integer("pool_size", self.pool_size)
         if self._m % self._q:

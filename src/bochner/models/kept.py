@@ -104,6 +104,8 @@ def column_fields(columns: int, *wanted: str) -> dict[str, Check]:
     table = {
         "center": numbers(columns),
         "spread": numbers(columns, low=SMALLEST),
+        "low": numbers(columns),
+        "high": numbers(columns),
         "weight": numbers(columns, low=0.0),
         "clip": number(0.0),
     }

@@ -190,12 +190,12 @@ def require_design(design: Any) -> None:
         require_scaler(design.scaler, columns)
     if design.linear is not None:
         require_kind(design.linear, LinearPart)
-        require_fields(vars(design.linear), column_fields(columns, "center", "spread", "weight"))
+        require_fields(vars(design.linear), column_fields(columns, "center", "spread", "low", "high", "weight"))
 
 
 def require_scaler(scaler: Any, columns: int) -> None:
     require_kind(scaler, ColumnScaler)
-    require_fields(vars(scaler), column_fields(columns, "center", "spread", "clip"))
+    require_fields(vars(scaler), column_fields(columns, "center", "spread", "low", "high", "clip"))
 
 
 def require_widest(widest: Any, design: Design, sums: Any) -> None:

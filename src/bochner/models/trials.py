@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from ..bases import Basis
-from ..bases.design import ColumnScaler, Design, LinearPart
+from ..bases.design import HEAVY, ColumnScaler, Design, LinearPart
 from ..bases.settle import different_rows
 from ..blocks import Block, Blocks
 from ..moments import FoldedMoments, Moments
@@ -24,13 +23,13 @@ from .ways.folds import LeftOut
 from .ways.penalty import FOLDS, candidates, smallest, valley
 from .ways.problem import fold_of
 
-TRIED, FEATURES = 2000, 256  # rows and features of a trial
+TRIED, FEATURES = 2000, 256  # rows and features of a trial; more features than rows tell no more
 FEWEST = 10  # rows with which a trial means something
 MOST_COLUMNS = 512  # of a linear part
 WEIGHTS = (0.0, 1.0, 5.0, 25.0, 125.0)  # of the linear part, in proportion to the features
-FAR_OUT = 10.0  # spreads from the median
+
 DOUBT = 0.01  # by which share of its error what is not clipped must be better
-BALANCED = 100  # rows whose kernel tells how long features are
+BALANCED = 100  # rows whose features tell how long features are
 FIRST = (0.0, 5.0)  # those with which scalings are compared
 SCALERS = {"robust": ColumnScaler.robust, "standard": ColumnScaler.standard}
 
@@ -62,13 +61,18 @@ def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Blo
     weights = WEIGHTS if wanted.linear == "auto" and may else (FIRST[-1],) if wanted.linear is True else (0.0,)
     if len(scales) == 1 and len(weights) == 1:
         return Choice(scales[0], weights[0], "as asked")
-    if probe.X.shape[0] < FEWEST:
-        return Choice(scales[0], 0.0, f"too few rows to try anything on, {probe.X.shape[0]}")
-    trials = {scale: Trial.of_few(wanted, basis, scale, sample, largest, probe, len(weights) > 1) for scale in scales}
+    rows = different_rows(probe.X).shape[0]
+    if rows < FEWEST:
+        return Choice(scales[0], 0.0, f"too few rows to try anything on, {rows}")
+    few = basis.limited(min(FEATURES, rows)).set_params(precision=None)
+    trials = {
+        scale: Trial(wanted, design_of(Choice(scale, float(len(weights) > 1), ""), few, sample, largest), probe)
+        for scale in scales
+    }
     first = [weight for weight in weights if weight in FIRST] or list(weights)
     errors = {(scale, weight): trial.error(weight) for scale, trial in trials.items() for weight in first}
     # A line through rows far out may be a line to nowhere: for numbers it must serve well there.
-    tame = wanted.classifies or len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < FAR_OUT
+    tame = wanted.classifies or len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < HEAVY
     far = DOUBT if tame else 5.0 * DOUBT
 
     def doubtful(pair: tuple[str | None, float]) -> float:
@@ -105,9 +109,10 @@ def design_of(choice: Choice, basis: Basis, sample: Any, largest: float) -> Desi
     fitted = basis.fit_sample(rows, largest)
     if not choice.weight:
         return Design(fitted, scaler)
-    kernel = fitted.kernel(rows[:BALANCED])
-    # The mean squared length of centred features, however many: the linear part is weighed against it.
-    length = float(np.trace(kernel) / len(kernel) - np.mean(kernel))
+    features = fitted.features(rows[:BALANCED])
+    features = features.toarray() if scipy.sparse.issparse(features) else features
+    # The mean squared length of centred features: the linear part is weighed against it.
+    length = float(np.sum(np.var(features, axis=0, dtype=np.float64))) * float(fitted.scale_) ** 2
     weight = choice.weight * float(np.sqrt(max(length, 1e-300) / sample.shape[1]))
     return Design(fitted, scaler, LinearPart.of(np.asarray(sample), weight))
 
@@ -130,15 +135,6 @@ class Trial:
         for fold in self.left.numbers:
             self.left.pair(fold)
         self._best = 10  # the candidate that did best so far; a penalty of a millionth of all squares to begin with
-
-    @classmethod
-    def of_few(
-        cls, wanted: Wanted, basis: Basis, scale: str | None, sample: Any, largest: float, probe: Block, linear: bool
-    ) -> Trial:
-        """With few float features, and a linear part of weight 1 if there may be one."""
-        most = max(min(FEATURES, probe.X.shape[0]), FEWEST)  # more features than rows tell no more
-        few = clone(basis).set_params(precision=None, n_components=min(int(basis.n_components), most))
-        return cls(wanted, design_of(Choice(scale, float(linear), ""), few, sample, largest), probe)
 
     def error(self, weight: float = 1.0) -> float:
         """The smallest squared error over penalties, relative to that of the mean; 1 where folds tell nothing."""

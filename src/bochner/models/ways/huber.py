@@ -15,8 +15,9 @@ from ...config import memory_budget
 from ...losses import Huber, Loss
 from .objective import Metric, Piece, RiskObjective
 from .problem import Problem
+from .units import units_of
 
-LEAST_SCALE = 1e-10  # of the spread of targets: where nearly all residuals vanish
+LEAST_SCALE = 1e-3  # of the spread of targets: the loss of smaller residuals is their square, and not their size
 
 
 class HuberObjective(RiskObjective):
@@ -30,7 +31,7 @@ class HuberObjective(RiskObjective):
                 f"outputs, {needed / 1e9:.3g} GB with their order, over half the memory budget: give it more memory."
             )
         super().__init__(problem, loss, alpha, metric)
-        self._least = LEAST_SCALE * self.spread_of_targets()
+        self._least = LEAST_SCALE * units_of(problem, targets=True).spread
         self._scored: tuple[np.ndarray, dict[int, np.ndarray]] | None = None
         self._bent: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
@@ -80,15 +81,3 @@ class HuberObjective(RiskObjective):
         mixed = self.zeros()
         mixed[:m], mixed[m:] = sums[:m] - np.outer(self._metric.mean, sums[m]), sums[m]
         return mixed, sums[m + 1]
-
-    def spread_of_targets(self) -> np.ndarray:
-        """The deviation of each target from what the model 0 predicts at best; never zero."""
-
-        def sums(piece: Piece) -> np.ndarray:
-            powers = [np.ones_like(piece.y), piece.y, piece.y**2]
-            return np.stack([piece.weight @ power for power in powers])
-
-        total, first, second = self.pieces.reduce(sums, "targets")
-        mean = first / total if self.problem.intercept else 0.0
-        size = np.sqrt(second / total)
-        return np.maximum(np.sqrt(np.maximum(second / total - mean**2, 0.0)), np.where(size > 0, 1e-8 * size, 1.0))

@@ -32,13 +32,14 @@ def fit_multipliers(problem: Problem, loss: Loss, alpha: float, start: np.ndarra
 
 def approach_optimum(objective: Envelope, x: np.ndarray, goal: float, finest: float) -> Minimum:
     """To a relative duality gap of `goal`, with the envelope's minima to a relative gradient of `finest`."""
-    gap = previous = np.inf
+    gap = previous = stiffest = np.inf
     steps = 0
     tolerance = 1e-2
     for _ in range(ROUNDS):
         found = minimise(objective, x, tolerance=tolerance, reference=objective.reference)
         steps, x = steps + found.iterations, found.x
         if not found.converged:  # all rows may be on straight parts, where nothing bends: softer, some are not
+            stiffest = objective.stiffness / STIFFER
             objective.stiffness /= SOFTER
             continue
         gap = objective.raise_multipliers(x)
@@ -46,7 +47,7 @@ def approach_optimum(objective: Envelope, x: np.ndarray, goal: float, finest: fl
             break
         tolerance = max(min(0.1 * tolerance, gap), finest)
         if gap > WELL * previous:
-            objective.stiffness *= STIFFER
+            objective.stiffness = min(STIFFER * objective.stiffness, stiffest)
         previous = gap
     ended = "converged" if found.converged and gap <= 10 * goal else "stopped"
     status = f"{ended} in {steps} steps, relative duality gap {gap:.1e}"
