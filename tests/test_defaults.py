@@ -18,15 +18,15 @@ from bochner.validation import FitWarning
 
 FEATURES = 100
 PENALTIES = np.logspace(-3, 5, 17)
-IDENTIFIER = "a column of identifiers beyond the range of the training rows leads the linear part astray"
-FEW_ROWS = "with so few rows, or weights that leave so few, folds cannot tell which of two models is better"
-TARGETS = "far-out targets hide the difference of models from squared errors of folds"
-# Where the rule does not hold yet for some bases; the reasons are what seems likely, and were not tested.
+# Where the rule does not hold on these draws: what was found, and what the draw is like.
 SHORT = {
-    ("idle columns", False): IDENTIFIER, ("idle columns", True): IDENTIFIER, ("few rows", False): FEW_ROWS,
-    ("wild weights", False): FEW_ROWS, ("wild weights", True): FEW_ROWS, ("many columns", False): FEW_ROWS,
-    ("far-out targets", False): TARGETS, ("skewed targets", False): TARGETS, ("copies", True): FEW_ROWS,
-}  # fmt: skip
+    ("stumps", precision, *case): reason
+    for precision in (None, "int8", "auto")
+    for case, reason in {
+        ("skewed targets", False): "1.13 times the mean; two of 400 rows hold three fifths of all squares",
+        ("wild weights", False): "0.97 where ridge has 0.72; the weights are worth 58 rows",
+    }.items()
+} | {("gated", "int8", "idle columns", True): "0.273 where ridge has 0.243 and 0.268 is allowed; floats hold it"}
 QUICK = {("fourier", None), ("fourier", "int8"), ("maxout", "auto"), ("bins", None)}  # the others take minutes
 
 
@@ -72,11 +72,28 @@ def test_never_worse_than_plain_ridge_or_the_mean(name, precision, kind, labels)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", FitWarning)
         model.fit(data.X, data.y, data.weight)
-    if (kind, labels) in SHORT and error(model, data) > slack(limit, labels, len(data.y_test)):
-        pytest.xfail(SHORT[kind, labels])
-    assert error(model, data) <= slack(limit, labels, len(data.y_test)), model.explain_fit()
+    found, allowed = error(model, data), slack(limit, labels, len(data.y_test))
+    if (name, precision, kind, labels) in SHORT:
+        assert found > allowed, "it holds here now: take it off the list"
+        pytest.xfail(SHORT[name, precision, kind, labels])
+    assert found <= allowed, model.explain_fit()
     if model._solved.end == "upper":  # never a silent edge
         assert told
+
+
+@pytest.mark.parametrize("labels", [False, True], ids=["numbers", "labels"])
+@pytest.mark.parametrize("name", ["fourier", "maxout", "stumps"])
+def test_twenty_rows(name, labels):
+    """Folds of so few rows say little: judged by the mean over draws."""
+    kind_of_model = RandomFeatureClassifier if labels else RandomFeatureRegressor
+    found, limits = [], []
+    for seed in range(12):
+        data = made("few rows", labels, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)
+            found.append(error(kind_of_model(REGISTRY[name](FEATURES), random_state=0).fit(data.X, data.y), data))
+        limits.append(plain_error(data, labels))
+    assert np.mean(found) <= 1.05 * np.mean(limits)
 
 
 def test_a_few_far_out_rows_do_not_blunt_integers():
@@ -90,7 +107,7 @@ def test_a_few_far_out_rows_do_not_blunt_integers():
         .score(X[2000:], y[2000:])
         for precision in (None, "int8", "auto")
     }
-    assert min(scores.values()) > 0.8
+    assert min(scores.values()) > 0.8  # without those rows 0.96
     given = {
         precision: RandomFeatureRegressor(RandomFourier(600, bandwidth=2.0), precision=precision, random_state=0)
         .fit(X[:2000], y[:2000])
@@ -154,10 +171,20 @@ def test_a_model_that_explains_nothing_says_so():
 
 
 def test_predictions_far_beyond_the_targets_are_told():
-    X = np.linspace(0, 1, 200)[:, None]
-    model = RandomFeatureRegressor(linear=True, scale="standard", random_state=0).fit(X, 3 * X[:, 0])
+    X = np.random.default_rng(0).standard_t(1.5, (200, 1))
+    model = RandomFeatureRegressor(linear=True, scale="robust", random_state=0).fit(X, 3 * X[:, 0])
     with pytest.warns(FitWarning, match="leave the range of y"):
-        model.predict(X + 100)
+        model.predict(X + 400)
+
+
+def test_what_was_never_seen_is_taken_for_the_last_that_was():
+    """Identifiers that go on counting must not lead the model astray; heavy tails do go on."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(300), rng.permutation(300)])
+    model = RandomFeatureRegressor(RandomFourier(100), scale="robust", linear=True, random_state=0).fit(X, X[:, 0])
+    far, farther = X + [0, 1e4], X + [0, 1e6]
+    assert np.array_equal(model.predict(far), model.predict(farther))
+    assert 1 - model.score(far, X[:, 0]) < 0.05
 
 
 def test_uneven_leverage_is_told():
@@ -177,7 +204,7 @@ def test_uneven_leverage_is_told():
 @pytest.mark.parametrize("solver", ["cholesky", "dual"])
 def test_intervals_hold_what_they_promise(solver):
     shares = []
-    for seed, kind in enumerate(["lognormal", "student 2", "wild scales", "far-out rows"]):
+    for seed, kind in enumerate(["lognormal", "student 2", "wild scales", "far-out rows", "copies"]):
         data = made(kind, False, seed)
         model = RandomFeatureRegressor(RandomFourier(120), solver=solver, random_state=0).fit(data.X, data.y)
         mean, deviation = model.predict(data.X_test, return_std=True)
@@ -286,7 +313,7 @@ def test_sparse_rows_are_scaled_without_centring():
     for scale in ("robust", "standard"):
         model = RandomFeatureRegressor(RandomFourier(100), scale=scale, random_state=0).fit(X, y)
         assert not model.design_.scaler.center.any()
-        assert model.cv_score_ > 0.7
+        assert model.cv_score_ > {"robust": 0.8, "standard": 0.75}[scale]
         assert (model.design_.scaler(X) != 0).nnz == X.nnz  # zeros stay zeros
 
 

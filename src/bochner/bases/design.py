@@ -20,7 +20,7 @@ from .quantize import round_digits
 CLIP = 3.0  # deviations that a robustly scaled number approaches and never passes
 FAR = 1e6  # deviations beyond which nothing more is told apart
 REACH, STEP = 511.0, 1.0 / 16.0  # of the linear part, in deviations: how far it goes, and its step in integers
-MARGIN = 1.25
+MARGIN = 1.25  # how far the linear part goes, in proportion to the rows
 HEAVY = 10.0  # deviations beyond which a number is of a heavy tail
 DIGIT = 128  # a code of the linear part is DIGIT high + low, both of 8 bits
 # Shares of rows between which a column is measured, and how many deviations of a normal law lie between; the first
@@ -142,8 +142,9 @@ def _sound(spread: np.ndarray, center: Any) -> np.ndarray:
 class LinearPart:
     """The columns themselves: (x - center) / spread between low and high, each times a weight.
 
-    These are twice as far out as the rows go; where tails are heavy, REACH, for there new rows go further. A larger weight is a smaller penalty. In integers a number is a code of STEP spreads; where features have 8 bits,
-    its two digits are two columns, so that their sums are as exact as those of the features.
+    These are a little further out than the rows go; where tails are heavy, REACH, for there new rows go further. A
+    larger weight is a smaller penalty. In integers a number is a code of STEP spreads; where features have 8 bits, its
+    two digits are two columns, so that their sums are as exact as those of the features.
     """
 
     center: np.ndarray
@@ -188,7 +189,7 @@ class LinearPart:
         code = np.rint(np.clip(z, self.low, self.high) / STEP).astype(np.int16)
         if dtype != np.int8:
             return code
-        high = (code + DIGIT // 2) // DIGIT
+        high = np.trunc(code / DIGIT).astype(np.int16)  # zero but for far-out numbers: both digits have slopes
         return np.hstack([high, code - DIGIT * high]).astype(np.int8)
 
     def code_scale(self, dtype: np.dtype) -> np.ndarray:
@@ -311,9 +312,9 @@ class Design:
         return local
 
     def linear_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
-        """Those (d, k) of the linear part's weighted columns."""
+        """Those (d, k) of the linear part's weighted columns; of two digits the low one's, which most rows have."""
         first = coefficients[: self.linear_columns]
-        return first.reshape(2, -1, first.shape[1]).mean(axis=0) if self._has_bytes and len(first) else first
+        return first[len(first) // 2 :] if self._has_bytes else first
 
     def identity(self) -> tuple[Any, ...]:
         parts = (self.scaler, self.linear)

@@ -6,6 +6,7 @@ columns share one; a line serves where the features are bounded and the target i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +28,11 @@ TRIED, FEATURES = 2000, 256  # rows and features of a trial; more features than 
 FEWEST = 10  # rows with which a trial means something
 MOST_COLUMNS = 512  # of a linear part
 WEIGHTS = (0.0, 1.0, 5.0, 25.0, 125.0)  # of the linear part, in proportion to the features
-
-DOUBT = 0.01  # by which share of its error what is not clipped must be better
+FIRST = (0.0, 25.0)  # those with which scalings are compared
+USUAL, ASKED = 1.0, 5.0  # the weight where folds cannot tell which is best, and where a line is asked for
+DOUBT = 0.01  # by which share of its error what reaches far must be better
+NOISE = 1.0  # standard errors by which anything must be better than what is usual
 BALANCED = 100  # rows whose features tell how long features are
-FIRST = (0.0, 5.0)  # those with which scalings are compared
 SCALERS = {"robust": ColumnScaler.robust, "standard": ColumnScaler.standard}
 
 
@@ -54,39 +56,51 @@ class Choice:
 
 
 def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Block) -> Choice:
-    """The scaling and the weight of smallest squared error of rows left out; probe holds rows with coded targets."""
+    """The scaling and the weight of smallest squared error of rows left out; probe holds rows with coded targets.
+
+    With few rows folds can hardly tell them apart, and then it is what serves best on average.
+    """
     sample = different_rows(sample)  # a repeated row counts as one with a weight does
     scales = ["robust", "standard", None] if wanted.scale == "auto" else [wanted.scale]
     may = not scipy.sparse.issparse(sample) and sample.shape[1] <= MOST_COLUMNS
-    weights = WEIGHTS if wanted.linear == "auto" and may else (FIRST[-1],) if wanted.linear is True else (0.0,)
+    weights = WEIGHTS if wanted.linear == "auto" and may else (ASKED,) if wanted.linear is True else (0.0,)
     if len(scales) == 1 and len(weights) == 1:
         return Choice(scales[0], weights[0], "as asked")
     rows = different_rows(probe.X).shape[0]
     if rows < FEWEST:
         return Choice(scales[0], 0.0, f"too few rows to try anything on, {rows}")
+    # A line through rows far out may be a line to nowhere: for numbers it must serve well there.
+    tame = wanted.classifies or len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < HEAVY
     few = basis.limited(min(FEATURES, rows)).set_params(precision=None)
     trials = {
         scale: Trial(wanted, design_of(Choice(scale, float(len(weights) > 1), ""), few, sample, largest), probe)
         for scale in scales
     }
-    first = [weight for weight in weights if weight in FIRST] or list(weights)
-    errors = {(scale, weight): trial.error(weight) for scale, trial in trials.items() for weight in first}
-    # A line through rows far out may be a line to nowhere: for numbers it must serve well there.
-    tame = wanted.classifies or len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < HEAVY
-    far = DOUBT if tame else 5.0 * DOUBT
+    found: dict[tuple[str | None, float], np.ndarray] = {}
+
+    def best_of(some_scales: list[str | None], some_weights: Sequence[float]) -> tuple[str | None, float]:
+        """The pair of smallest error, which is made larger for what reaches far where there are no rows."""
+        pairs = [(scale, weight) for scale in some_scales for weight in some_weights]
+        found.update({pair: trials[pair[0]].errors(pair[1]) for pair in pairs if pair not in found})
+        return min(pairs, key=doubtful)
 
     def doubtful(pair: tuple[str | None, float]) -> float:
-        """Errors, more for what reaches far where there are no rows: it must be better by more than noise."""
-        return errors[pair] * (1.0 + DOUBT * (pair[0] != "robust") + far * (pair[1] > 0))
+        doubt = DOUBT * (pair[0] != "robust") + DOUBT * (pair[1] > 0) * (1.0 if tame else 5.0)
+        return float(np.sum(found[pair])) * (1.0 + doubt)
 
-    best = min(errors, key=doubtful)[0]
-    errors |= {(best, weight): trials[best].error(weight) for weight in weights if weight not in first}
-    chosen = min((pair for pair in errors if pair[0] == best), key=doubtful)
-    told = [f"{described(*pair)} {errors[pair]:.3g}" for pair in sorted(errors, key=doubtful)[:3]]
-    reason = (
-        f"squared error of {FOLDS} folds of {probe.X.shape[0]:,} rows, relative to that of the mean: {', '.join(told)}"
-    )
-    return Choice(*chosen, reason)
+    best = best_of(scales, [weight for weight in weights if weight in FIRST] or weights)
+    best = best_of([best[0]], weights)
+    usual = best_of([scales[0]], [USUAL if USUAL in weights and tame else weights[0]])
+    if is_noise(found[usual] - found[best]):
+        best = usual
+    told = [f"{described(*pair)} {np.sum(found[pair]):.3g}" for pair in sorted(found, key=doubtful)[:3]]
+    reason = f"squared error of {FOLDS} folds of {rows:,} rows, relative to that of the mean: {', '.join(told)}"
+    return Choice(*best, reason)
+
+
+def is_noise(gains: np.ndarray) -> bool:
+    """Whether the sum of what folds gain is within its standard error."""
+    return bool(np.sum(gains) <= NOISE * np.sqrt(len(gains) * np.var(gains, ddof=1))) if len(gains) > 1 else True
 
 
 def probe_of(blocks: Blocks) -> Block:
@@ -137,13 +151,20 @@ class Trial:
         self._best = 10  # the candidate that did best so far; a penalty of a millionth of all squares to begin with
 
     def error(self, weight: float = 1.0) -> float:
-        """The smallest squared error over penalties, relative to that of the mean; 1 where folds tell nothing."""
+        """The sum of `errors`."""
+        return float(np.sum(self.errors(weight)))
+
+    def errors(self, weight: float = 1.0) -> np.ndarray:
+        """Squared errors of folds relative to that of the mean of all, at the penalty where their sum is least."""
+        nothing = np.full(max(len(self.left.numbers), 1), 1.0 / max(len(self.left.numbers), 1))
         if not self.left.numbers:
-            return 1.0
+            return nothing
         left = self.left.weighted(weight)
         alphas = candidates("auto", float(np.mean([np.trace(rest.gram) for rest, _ in left._pairs.values()])))
         with threadpool_limits(1, "blas"):  # small matrices: several threads would only wait for one another
             errors = valley(lambda k: left.criterion(left.errors(alphas[k])), self._best, len(alphas))
         self._best = smallest(np.where(np.isnan(errors), np.inf, errors))
         size = float(np.sum(left.deviations)) if left.classifies else float(np.count_nonzero(left.deviations))
-        return float(errors[self._best]) / size if size > 0 else 1.0
+        if not size > 0:
+            return nothing
+        return np.array([left.criterion(fold[None]) for fold in left.errors(alphas[self._best])]) / size

@@ -34,5 +34,5 @@ def linear(graph: Graph, rows: str, design: Any) -> str:
     code = graph("Round", graph("Div", z, np.float64(STEP)))
     if design.linear_columns == len(part.center):
         return code
-    high = graph("Floor", graph("Div", graph("Add", code, np.float64(DIGIT // 2)), np.float64(DIGIT)))
+    high = graph.double(graph.integer(graph("Div", code, np.float64(DIGIT))))  # toward zero
     return graph("Concat", high, graph("Sub", code, graph("Mul", high, np.float64(DIGIT))), axis=1)
