@@ -20,7 +20,7 @@ from .quantize import round_digits
 CLIP = 3.0  # deviations that a robustly scaled number approaches and never passes
 FAR = 1e6  # deviations beyond which nothing more is told apart
 REACH, STEP = 511.0, 1.0 / 16.0  # of the linear part, in deviations: how far it goes, and its step in integers
-MARGIN = 1.25  # how far the linear part goes, in proportion to the rows
+LARGEST = 1e300  # that a number of a column may be
 HEAVY = 10.0  # deviations beyond which a number is of a heavy tail
 DIGIT = 128  # a code of the linear part is DIGIT high + low, both of 8 bits
 # Shares of rows between which a column is measured, and how many deviations of a normal law lie between; the first
@@ -30,10 +30,10 @@ RANGES = ((0.25, 0.75, 1.349), (0.1, 0.9, 2.563), (0.02, 0.98, 4.107))
 
 @dataclass(frozen=True, eq=False)
 class ColumnScaler:
-    """z = (x - center) / spread for each column, between low and high; then, with a clip c, z / sqrt(1 + (z/c)^2).
+    """z = (x - center) / spread for each column; with a clip c, smoothly bounded: z / sqrt(1 + (z/c)^2).
 
-    Beyond low and high there were no rows to learn from, and features would say anything there: identifiers that go on
-    counting, or a sensor that breaks, are taken for the last number that was known.
+    Before that, x is put between low and high. Beyond them there were no rows to learn from, and a model would say
+    anything there: identifiers that go on counting, or a broken sensor, are taken for the last number that was known.
     """
 
     center: np.ndarray
@@ -47,59 +47,56 @@ class ColumnScaler:
         if not 0.0 <= self.clip < np.inf:
             raise ValueError("this is no scaling of columns")
 
-    @classmethod
-    def around(cls, rows: Any, center: np.ndarray, spread: np.ndarray, clip: float = 0.0) -> ColumnScaler:
-        """As far as the rows go."""
-        low, high = (np.clip(end, -FAR, FAR) for end in extremes(rows, center, spread))
-        return cls(center, spread, low, high, clip)
+    def within(self, X: Any) -> Any:
+        """Rows between low and high, as floats."""
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        with np.errstate(over="ignore"):
+            low, high = self.low.astype(dtype), self.high.astype(dtype)
+        if not scipy.sparse.issparse(X):
+            return np.clip(X.astype(dtype), low, high)
+        inside = X.astype(dtype, copy=True)
+        inside.data = np.clip(inside.data, low[inside.indices], high[inside.indices])
+        return inside
 
     @classmethod
     def robust(cls, rows: Any) -> ColumnScaler:
         """By medians and quartiles, with smooth clipping; sparse rows by the median size of what is not zero."""
-        if scipy.sparse.issparse(rows):
-            columns = rows.tocsc()
-            parts = np.split(np.abs(columns.data), columns.indptr[1:-1])
-            spread = np.array([np.median(part) if len(part) else 0.0 for part in parts])
-            return cls.around(rows, np.zeros(rows.shape[1]), _sound(spread, 0.0), CLIP)
-        rows = rows.astype(np.float64)
-        center, spread = np.median(rows, axis=0), np.zeros(rows.shape[1])
-        for low, high, deviations in RANGES:
-            ends = np.quantile(rows, [low, high], axis=0)
-            spread = np.where(spread > 0, spread, (ends[1] - ends[0]) / deviations)
-        spread = np.where(spread > 0, spread, rows.std(axis=0))
-        return cls.around(rows, center, _sound(spread, center), CLIP)
+        center, spread = medians(rows)
+        return cls(center, spread, *ends(rows, center, spread), CLIP)
 
     @classmethod
     def standard(cls, rows: Any) -> ColumnScaler:
         """By means and standard deviations; sparse rows are not centred."""
-        if scipy.sparse.issparse(rows):
-            rows = rows.astype(np.float64)
-            mean = np.asarray(rows.mean(axis=0)).ravel()
-            square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
-            return cls.around(rows, np.zeros(len(mean)), _sound(np.sqrt(np.maximum(square - mean**2, 0.0)), mean))
+        limits = ends(rows, *medians(rows))
         rows = rows.astype(np.float64)
-        center, spread = rows.mean(axis=0), rows.std(axis=0)
-        return cls.around(rows, center, _sound(spread, center))
+        center = np.asarray(rows.mean(axis=0)).ravel()
+        if scipy.sparse.issparse(rows):
+            square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
+            return cls(np.zeros(len(center)), _sound(np.sqrt(np.maximum(square - center**2, 0.0)), center), *limits)
+        return cls(center, _sound(rows.std(axis=0), center), *limits)
 
     def __call__(self, X: Any) -> Any:
         """Scaled rows, float32 if X is, else float64; each number depends on itself alone, by operations that round
         in one way everywhere.
         """
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
-        if scipy.sparse.issparse(X) and self.center.any():  # learned from dense rows: zeros are not in the centre
-            X = X.toarray()
-        if scipy.sparse.issparse(X):
-            scaled = X.astype(dtype, copy=True)
-            at = scaled.indices
-            scaled.data = self._bounded(scaled.data / self.spread.astype(dtype)[at], self.low[at], self.high[at])
+        if scipy.sparse.issparse(X) and (self.center.any() or (self.low > 0).any() or (self.high < 0).any()):
+            X = X.toarray()  # learned from dense rows: zeros do not stay zeros
+        scaled = self.within(X)
+        dtype = scaled.dtype
+        if scipy.sparse.issparse(scaled):
+            scaled.data = self._bounded(scaled.data / self.spread.astype(dtype)[scaled.indices])
             return scaled
         with np.errstate(over="ignore"):
-            z = X.astype(dtype) - self.center.astype(dtype)
-            z /= self.spread.astype(dtype)
-        return self._bounded(z, self.low, self.high)
+            scaled -= self.center.astype(dtype)
+            scaled /= self.spread.astype(dtype)
+        return self._bounded(scaled)
 
-    def _bounded(self, z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        np.clip(z, low.astype(z.dtype), high.astype(z.dtype), out=z)
+    def is_within(self, X: np.ndarray) -> np.ndarray:
+        """Which numbers the scaling follows."""
+        return (self.low <= X) & (self.high >= X)
+
+    def _bounded(self, z: np.ndarray) -> np.ndarray:
+        np.clip(z, -FAR, FAR, out=z)
         if self.clip:
             z /= np.sqrt(1.0 + (z / z.dtype.type(self.clip)) ** 2)
         return z
@@ -108,8 +105,7 @@ class ColumnScaler:
         """dz/dx of each number (n, d)."""
         dense = X.toarray() if scipy.sparse.issparse(X) else X
         z = (dense.astype(np.float64) - self.center) / self.spread
-        inside = (self.low < z) & (z < self.high)
-        return inside * ((1.0 + (z / self.clip) ** 2) ** -1.5 if self.clip else 1.0) / self.spread
+        return self.is_within(dense) * ((1.0 + (z / self.clip) ** 2) ** -1.5 if self.clip else 1.0) / self.spread
 
     def farthest(self, X: np.ndarray) -> float:
         """The largest distance of a number from the centre of its column, in spreads."""
@@ -117,13 +113,30 @@ class ColumnScaler:
             return float(np.abs((X - self.center) / self.spread).max(initial=0.0))
 
 
-def extremes(rows: Any, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest number of each column, in spreads from the centre, rounded outward."""
-    ends = [
-        end.toarray().ravel() if scipy.sparse.issparse(end) else end for end in (rows.min(axis=0), rows.max(axis=0))
-    ]
+def medians(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Centre and spread of each column that a few far-out numbers do not move."""
+    if scipy.sparse.issparse(rows):
+        columns = rows.tocsc()
+        parts = np.split(np.abs(columns.data), columns.indptr[1:-1])
+        spread = np.array([np.median(part) if len(part) else 0.0 for part in parts])
+        return np.zeros(rows.shape[1]), _sound(spread, 0.0)
+    rows = rows.astype(np.float64)
+    center, spread = np.median(rows, axis=0), np.zeros(rows.shape[1])
+    for low, high, deviations in RANGES:
+        between = np.quantile(rows, [low, high], axis=0)
+        spread = np.where(spread > 0, spread, (between[1] - between[0]) / deviations)
+    return center, _sound(np.where(spread > 0, spread, rows.std(axis=0)), center)
+
+
+def ends(rows: Any, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest number of each column; of heavy tails FAR out, for there new rows go further."""
+    extremes = rows.min(axis=0), rows.max(axis=0)
+    low, high = (end.toarray().ravel() if scipy.sparse.issparse(end) else end for end in extremes)
+    low, high = low.astype(np.float64), high.astype(np.float64)
     with np.errstate(over="ignore"):
-        return STEP * np.floor((ends[0] - center) / spread / STEP), STEP * np.ceil((ends[1] - center) / spread / STEP)
+        heavy = np.maximum(center - low, high - center) > HEAVY * spread
+        low, high = np.where(heavy, center - FAR * spread, low), np.where(heavy, center + FAR * spread, high)
+    return np.maximum(low, -LARGEST), np.minimum(high, LARGEST)
 
 
 def require_columns(spread: np.ndarray, *others: np.ndarray) -> None:
@@ -140,34 +153,26 @@ def _sound(spread: np.ndarray, center: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class LinearPart:
-    """The columns themselves: (x - center) / spread between low and high, each times a weight.
+    """The columns themselves: (x - center) / spread up to REACH spreads, each times a weight.
 
-    These are a little further out than the rows go; where tails are heavy, REACH, for there new rows go further. A
-    larger weight is a smaller penalty. In integers a number is a code of STEP spreads; where features have 8 bits, its
-    two digits are two columns, so that their sums are as exact as those of the features.
+    A larger weight is a smaller penalty. In integers a number is a code of STEP spreads; where features have 8 bits,
+    its two digits are two columns, so that their sums are as exact as those of the features.
     """
 
     center: np.ndarray
     spread: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
     weight: np.ndarray
 
     def __post_init__(self) -> None:
-        require_columns(self.spread, self.center, self.low, self.high, self.weight)
-        if not (self.weight >= 0).all() or max(np.abs(self.low).max(), np.abs(self.high).max()) > REACH:
+        require_columns(self.spread, self.center, self.weight)
+        if not (self.weight >= 0).all():
             raise ValueError("this is no linear part")
 
     @classmethod
     def of(cls, rows: np.ndarray, weight: float) -> LinearPart:
         """Columns of deviation 1, times the weight; a column that does not vary gets none."""
         robust = ColumnScaler.robust(rows)
-        low, high = extremes(rows, robust.center, robust.spread)
-        heavy = np.maximum(-low, high) > HEAVY
-        low, high = (
-            np.clip(np.where(heavy, s * REACH, MARGIN * end), -REACH, REACH) for end, s in ((low, -1), (high, 1))
-        )
-        part = cls(robust.center, robust.spread, low, high, np.ones(rows.shape[1]))
+        part = cls(robust.center, robust.spread, np.ones(rows.shape[1]))
         deviation = part.values(rows.astype(np.float64)).std(axis=0)
         there = deviation > 1e-12
         weights = [round_digits(weight / d, 8) if t else 0.0 for d, t in zip(deviation, there, strict=True)]
@@ -180,13 +185,13 @@ class LinearPart:
         """As floats, in the type of X."""
         with np.errstate(over="ignore"):
             z = (X - self.center.astype(X.dtype)) / self.spread.astype(X.dtype)
-        return np.clip(z, self.low.astype(X.dtype), self.high.astype(X.dtype)) * self.weight.astype(X.dtype)
+        return np.clip(z, -REACH, REACH) * self.weight.astype(X.dtype)
 
     def codes(self, X: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """As integers: high digits, then low ones, for int8; whole for int16."""
         with np.errstate(over="ignore"):
             z = (X.astype(np.float64) - self.center) / self.spread
-        code = np.rint(np.clip(z, self.low, self.high) / STEP).astype(np.int16)
+        code = np.rint(np.clip(z, -REACH, REACH) / STEP).astype(np.int16)
         if dtype != np.int8:
             return code
         high = np.trunc(code / DIGIT).astype(np.int16)  # zero but for far-out numbers: both digits have slopes
@@ -198,8 +203,8 @@ class LinearPart:
         return np.concatenate([DIGIT * low, low]) if dtype == np.int8 else low
 
     def slopes(self, X: np.ndarray) -> np.ndarray:
-        z = (X.astype(np.float64) - self.center) / self.spread
-        return ((self.low < z) & (z < self.high)) * (self.weight / self.spread)
+        inside = np.abs((X.astype(np.float64) - self.center) / self.spread) < REACH
+        return inside * (self.weight / self.spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,6 +239,7 @@ class Design:
     def _linear_columns(self, X: Any, dtype: np.dtype) -> np.ndarray:
         assert self.linear is not None
         dense = X.toarray() if scipy.sparse.issparse(X) else X
+        dense = dense if self.scaler is None else self.scaler.within(dense)
         return self.linear.codes(dense, dtype) if dtype.kind == "i" else self.linear.values(dense.astype(dtype))
 
     def _dtype(self, X: Any) -> np.dtype:
@@ -308,7 +314,8 @@ class Design:
         if self.scaler is not None:
             local = local * self.scaler.slopes(X)[:, :, None]
         if self.linear is not None:
-            local = local + self.linear.slopes(X)[:, :, None] * self.linear_coefficients(coefficients)
+            slopes = self.linear.slopes(X) * (1.0 if self.scaler is None else self.scaler.is_within(X))
+            local = local + slopes[:, :, None] * self.linear_coefficients(coefficients)
         return local
 
     def linear_coefficients(self, coefficients: np.ndarray) -> np.ndarray:

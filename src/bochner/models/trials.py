@@ -21,7 +21,7 @@ from ..blocks import Block, Blocks
 from ..moments import FoldedMoments, Moments
 from ..streams import sample_rows
 from .ways.folds import LeftOut
-from .ways.penalty import FOLDS, candidates, smallest, valley
+from .ways.penalty import DECADES, FOLDS, candidates, smallest, valley
 from .ways.problem import fold_of
 
 TRIED, FEATURES = 2000, 256  # rows and features of a trial; more features than rows tell no more
@@ -148,7 +148,7 @@ class Trial:
         )
         for fold in self.left.numbers:
             self.left.pair(fold)
-        self._best = 10  # the candidate that did best so far; a penalty of a millionth of all squares to begin with
+        self._best = -6 - DECADES[0]  # the candidate that did best so far; to begin with, a millionth of all squares
 
     def error(self, weight: float = 1.0) -> float:
         """The sum of `errors`."""

@@ -6,29 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from ..bases.design import DIGIT, STEP
+from ..bases.design import DIGIT, FAR, REACH, STEP
 from .graph import Graph
 
 
 def scaled(graph: Graph, rows: str, scaler: Any, working: np.dtype) -> tuple[str, np.dtype]:
     """Rows in double as the scaler makes them, and the type that they have then."""
     working = np.dtype(np.float32 if working == np.float32 else np.float64)
-    z = graph("Div", graph("Sub", rows, scaler.center), scaler.spread)
-    z = between(graph, z, scaler)
+    z = graph("Div", graph("Sub", within(graph, rows, scaler), scaler.center), scaler.spread)
+    z = graph("Clip", z, np.float64(-FAR), np.float64(FAR))
     if scaler.clip:
         share = graph("Div", z, np.float64(scaler.clip))
         z = graph("Div", z, graph("Sqrt", graph("Add", np.float64(1.0), graph("Mul", share, share))))
     return graph.cast(z, working), working
 
 
-def between(graph: Graph, z: str, ends: Any) -> str:
-    return graph("Max", graph("Min", z, ends.high), ends.low)
+def within(graph: Graph, rows: str, scaler: Any) -> str:
+    return graph("Max", graph("Min", rows, scaler.high), scaler.low)
 
 
 def linear(graph: Graph, rows: str, design: Any) -> str:
     """The columns of the linear part, in double: weighted numbers, or codes where features are integers."""
     part = design.linear
-    z = between(graph, graph("Div", graph("Sub", rows, part.center), part.spread), part)
+    rows = rows if design.scaler is None else within(graph, rows, design.scaler)
+    z = graph("Clip", graph("Div", graph("Sub", rows, part.center), part.spread), np.float64(-REACH), np.float64(REACH))
     if not design.basis.is_integer:
         return graph("Mul", z, part.weight)
     code = graph("Round", graph("Div", z, np.float64(STEP)))

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-DECADES = (-16, 6)
+DECADES = (-12, 6)  # below, rounding of the sums decides
 FOLDS = 5
 FEW = "too few rows to judge by: the largest candidate"
 BELOW, ABOVE = 2, 1  # how far from the best penalty for squares that for labels is looked for: it is mostly smaller
