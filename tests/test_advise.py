@@ -10,7 +10,7 @@ from bochner.blocks import MemoryBlocks
 from bochner.models.ways.strategy import gram_bytes
 
 RNG = np.random.default_rng(0)
-ROWS = 450
+ROWS = 600
 Z = RNG.standard_normal((ROWS, 4))
 SMOOTH = np.sin(2 * Z[:, 0]) + Z[:, 1] * Z[:, 2] + 0.2 * RNG.standard_normal(ROWS)
 TAILS = RNG.standard_t(1.5, (ROWS, 4))
@@ -22,11 +22,12 @@ DATA = {
     "lognormal": (np.exp(1.5 * Z), SMOOTH),
     "heavy tails": (TAILS, TAILS[:, 0] + np.sin(TAILS[:, 1]) + 0.3 * RNG.standard_normal(ROWS)),
     "noise": (Z, RNG.standard_normal(ROWS)),
-    "copies": (np.repeat(Z[:150], 3, axis=0), np.repeat(SMOOTH[:150], 3)),
+    "copies": (np.repeat(Z[:200], 3, axis=0), np.repeat(SMOOTH[:200], 3)),
     "labels": (Z * [1e9, 1e-6, 1.0, 1e3], LABELS),
     "labels with heavy tails": (TAILS, np.where(TAILS[:, 0] + np.sin(3 * TAILS[:, 1]) > 0.5, "high", "low")),
-    "rare labels": (Z, RNG.permutation(np.repeat(["a", "b", "c"], [405, 36, 9]))),
+    "rare labels": (Z, RNG.permutation(np.repeat(["a", "b", "c"], [540, 48, 12]))),
 }
+QUICK = {"scales", "heavy tails", "labels", "rare labels"}
 
 
 def split(name):
@@ -35,7 +36,9 @@ def split(name):
     return X[:half], y[:half], X[half:], y[half:]
 
 
-@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in DATA]
+)
 def test_no_worse_than_the_default_model_or_the_mean(name):
     X, y, new, truth = split(name)
     labels = y.dtype.kind == "U"
@@ -46,7 +49,7 @@ def test_no_worse_than_the_default_model_or_the_mean(name):
     assert 1 - advice.model().fit(X, y).score(new, truth) <= bound
     assert advice.n_components <= len(X)
     assert advice.classification == labels
-    tuned = tune(X, y, basis=RandomFourier(150))
+    tuned = tune(X, y, basis=RandomFourier(300))
     assert 1 - tuned.model().fit(X, y).score(new, truth) <= bound
 
 

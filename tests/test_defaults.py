@@ -241,7 +241,7 @@ def test_the_units_of_columns_do_not_matter(precision, labels):
 
 
 @pytest.mark.parametrize("labels", [False, True])
-@pytest.mark.parametrize("solver", ["cholesky", "dual"])
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg"])
 def test_a_constant_factor_of_weights_changes_nothing(solver, labels):
     data = made("wild weights", labels)
     kind_of_model = RandomFeatureClassifier if labels else RandomFeatureRegressor

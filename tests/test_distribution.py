@@ -602,3 +602,27 @@ def test_probabilities_of_bags():
     probabilities = model.predict_proba(bags)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     assert (model.classes_[probabilities.argmax(axis=1)] == model.predict(bags)).all()
+
+
+def test_columns_in_units_of_their_own(tmp_path):
+    """The spread of a small column is seen beside a large one; sums, files and learned frequencies go with it."""
+    bags, y = unequal_bags(120)
+    units = np.array([1e-4, 1e4])
+    apart = [
+        np.column_stack([bag[:, 0], np.random.default_rng(k).standard_normal(len(bag))]) for k, bag in enumerate(bags)
+    ]
+    alike = DistributionRegressor(**SMALL, scale="robust").fit(apart[:90], y[:90])
+    model = DistributionRegressor(**SMALL).fit([bag * units for bag in apart[:90]], y[:90])
+    new = [bag * units for bag in apart[90:]]
+    np.testing.assert_allclose(model.predict(new), alike.predict(apart[90:]), atol=0.05)  # another sample of points
+    blind = DistributionRegressor(**SMALL, scale=None).fit([bag * units for bag in apart[:90]], y[:90])
+    assert model.score(new, y[90:]) > 0.6 > 0.2 > blind.score(new, y[90:])
+    model.save(tmp_path / "m", sums=True)
+    assert np.array_equal(bochner.load(tmp_path / "m").predict(new), model.predict(new))
+    how = {"basis": RandomFourier(10), "second_basis": RandomFourier(10), "max_iter": 3, "random_state": 0}
+    for optimizer in ("lbfgs", "adam"):
+        learned = DistributionRegressor(learned=True, optimizer=optimizer, **how).fit(
+            [b * units for b in apart[:90]], y[:90]
+        )
+        assert learned.score(new, y[90:]) > 0.5
+    assert DistributionRegressor(**SMALL).fit(bags, y).scaler_ is None

@@ -521,6 +521,27 @@ def test_learned_models_go_to_onnx_and_tell_their_slopes(tmp_path, structure, co
         np.testing.assert_allclose(model.local_coefficients(scipy.sparse.csr_matrix(X)), slopes, atol=1e-12)
 
 
+def test_columns_in_units_of_their_own(tmp_path):
+    """They are scaled, in files and in ONNX too; rows that share a unit are not."""
+    runtime = pytest.importorskip("onnxruntime")
+    units, how = np.array([1e-3, 1.0, 1e4]), {"max_iter": 5, "alpha": 1e-2, "frequency_alpha": 0.0, "random_state": 0}
+    assert LearnedFourierRegressor(7, **how).fit(X, Y).scaler_ is None
+    assert LearnedFourierRegressor(7, bandwidth=1.0, **how).fit(X * units, Y).scaler_ is None
+    model = LearnedFourierRegressor(7, **how).fit(X * units, Y)
+    assert "scaled robustly" in model.explain_fit()
+    alike = LearnedFourierRegressor(7, scale="robust", **how).fit(X, Y)
+    np.testing.assert_allclose(model.predict(X * units), alike.predict(X), atol=1e-6)
+    slopes, inside = model.local_coefficients(X * units) * units, alike.scaler_.is_within(X)
+    np.testing.assert_allclose(slopes[inside], alike.local_coefficients(X)[inside], atol=1e-5)
+    model.save(tmp_path / "m")
+    assert np.array_equal(bochner.load(tmp_path / "m").predict(X), model.predict(X))
+    model.to_onnx(tmp_path / "m.onnx", dtype="float64")
+    out = runtime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": 2 * X * units})
+    np.testing.assert_allclose(out[0], model.predict(2 * X * units), atol=1e-12)
+    with pytest.raises(ValueError, match="frequencies are those of scaled rows"):
+        model.to_basis()
+
+
 def test_a_learned_basis_goes_to_onnx(tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     basis = LearnedFourierRegressor(7, max_iter=5, random_state=0).fit(X, Y).to_basis()

@@ -183,10 +183,9 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         X = self._validate(X, reset=False)
         return self._exact_kernel()(X, None if Z is None else self._validate(Z, reset=False))
 
-    def limited(self, most: int) -> Basis:
-        """A basis of its kind, not yet fitted, with at most so many components, or as few as it may have."""
-        columns = min(self._m, most)
-        return clone(self).set_params(n_components=max(columns - columns % self._together, self._together))
+    def sized(self, n_components: int) -> Basis:
+        """A basis of its kind, not yet fitted, with so many components, or as many below that as it may have."""
+        return clone(self).set_params(n_components=max(n_components - n_components % self._together, self._together))
 
     @property
     def _together(self) -> int:

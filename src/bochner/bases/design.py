@@ -139,6 +139,14 @@ def ends(rows: Any, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray,
     return np.maximum(low, -LARGEST), np.minimum(high, LARGEST)
 
 
+def units_apart(rows: Any) -> ColumnScaler | None:
+    """A robust scaling where columns are measured in units of their own or have heavy tails, else None."""
+    robust = ColumnScaler.robust(rows)
+    farthest = abs(rows).multiply(1.0 / robust.spread).max() if scipy.sparse.issparse(rows) else robust.farthest(rows)
+    alike = robust.spread.max() <= HEAVY * robust.spread.min()
+    return None if alike and farthest <= HEAVY else robust
+
+
 def require_columns(spread: np.ndarray, *others: np.ndarray) -> None:
     sound = all(a.ndim == 1 and a.shape == spread.shape and np.isfinite(a).all() for a in (spread, *others))
     if not (sound and (spread > 0).all()):

@@ -71,7 +71,7 @@ def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Blo
         return Choice(scales[0], 0.0, f"too few rows to try anything on, {rows}")
     # A line through rows far out may be a line to nowhere: for numbers it must serve well there.
     tame = wanted.classifies or len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < HEAVY
-    few = basis.limited(min(FEATURES, rows)).set_params(precision=None)
+    few = basis.sized(min(FEATURES, rows, int(basis.n_components))).set_params(precision=None)
     trials = {
         scale: Trial(wanted, design_of(Choice(scale, float(len(weights) > 1), ""), few, sample, largest), probe)
         for scale in scales
@@ -123,12 +123,19 @@ def design_of(choice: Choice, basis: Basis, sample: Any, largest: float) -> Desi
     fitted = basis.fit_sample(rows, largest)
     if not choice.weight:
         return Design(fitted, scaler)
-    features = fitted.features(rows[:BALANCED])
-    features = features.toarray() if scipy.sparse.issparse(features) else features
-    # The mean squared length of centred features: the linear part is weighed against it.
-    length = float(np.sum(np.var(features, axis=0, dtype=np.float64))) * float(fitted.scale_) ** 2
-    weight = choice.weight * float(np.sqrt(max(length, 1e-300) / sample.shape[1]))
+    weight = choice.weight * float(np.sqrt(max(squared_length(basis, rows, largest), 1e-300) / sample.shape[1]))
     return Design(fitted, scaler, LinearPart.of(np.asarray(sample), weight))
+
+
+def squared_length(basis: Basis, rows: Any, largest: float) -> float:
+    """The mean squared length of centred features, which a linear part is weighed against.
+
+    Of as many features for every basis of its kind, so that models of more and of fewer have the same linear part.
+    """
+    some = basis.sized(FEATURES).set_params(precision=None, random_state=0).fit_sample(rows, largest)
+    features = some.features(rows[:BALANCED])
+    features = features.toarray() if scipy.sparse.issparse(features) else features
+    return float(np.sum(np.var(features, axis=0, dtype=np.float64)))
 
 
 class Trial:

@@ -65,7 +65,7 @@ def build(model: Any, dtype: str) -> ModelProto:
 
 def _features(graph: Graph, model: Any, dtype: str) -> str:
     if hasattr(model, "frequencies_"):  # which computes in float64, whatever X is
-        return features(graph, Design(model.basis_), "float64")
+        return features(graph, Design(model.basis_, model.scaler_), "float64")
     return features(graph, model.design_, dtype, getattr(model, "recipe_", None))
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import to_numpy
+from ...bases.design import ColumnScaler
 from ...blocks.progress import Progress
 
 ADVICE = (
@@ -31,13 +32,15 @@ class Piece(NamedTuple):
 class Bags(ABC):
     """Bags that can be walked through again and again, numbered in the order in which they are met.
 
-    `y` is set where targets come with the points; for blocks, by the first walk.
+    `y` is set where targets come with the points; for blocks, by the first walk. `scaler` scales the points, if there
+    is one.
     """
 
     n_points: int
     n_columns: int
     sizes: np.ndarray
     y: np.ndarray | None = None
+    scaler: ColumnScaler | None = None
 
     @property
     def n_bags(self) -> int:
@@ -57,7 +60,7 @@ class Bags(ABC):
             for points, owner in self.pieces(rows):
                 points = as_floats(points)
                 self._require_finite(points, owner)
-                yield Piece(points, owner)
+                yield Piece(points if self.scaler is None else self.scaler(points), owner)
                 progress.advance(len(points))
 
     def _require_finite(self, points: np.ndarray, owner: np.ndarray) -> None:
@@ -86,7 +89,9 @@ class SequenceBags(Bags):
 
     def take(self, numbers: np.ndarray) -> SequenceBags:
         """Some of the bags."""
-        return SequenceBags([self.matrices[int(k)] for k in numbers])
+        some = SequenceBags([self.matrices[int(k)] for k in numbers])
+        some.scaler = self.scaler
+        return some
 
     def pieces(self, rows: int) -> Iterator[Piece]:
         ends = np.cumsum(self.sizes)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ...bases import Basis, FixedFourier, RandomFourier
+from ...bases.design import ColumnScaler, units_apart
 from ...bases.settle import draw_seed
 from ...blocks import Blocks, TableBlocks, rows_per_block
 from ...streams import Stream
@@ -20,6 +21,7 @@ from ..base import RandomFeatureModel
 from ..checks import check_weights
 from ..learned.spectrum import Spectral, Stage
 from ..saving import write
+from ..trials import SCALERS
 from ..ways.strategy import Limited
 from .bags import Bags
 from .embedding import embed
@@ -39,6 +41,7 @@ class DistributionModel(Spectral, BaseEstimator):
     learned: bool
     alpha: Any
     half_size: float | None
+    scale: str | None
     solver: str
     fit_intercept: bool
     frequency_alpha: float
@@ -122,9 +125,19 @@ class DistributionModel(Spectral, BaseEstimator):
             self.recipe_ = bags.blocks.recipe
         if isinstance(bags, TableBags) and bags.names is not None:
             self.feature_names_in_ = np.array(bags.names, dtype=object)
-        self.basis_ = self._first_basis().fit_sample(sample.points, sample.largest)
+        basis = self._first_basis()
+        self.scaler_ = bags.scaler = self._settled_scaler(basis, sample.points)
+        if self.scaler_ is not None:
+            scaled = self.scaler_(sample.points)
+            sample = SampledPoints(scaled, float(np.abs(scaled).max()))
+        self.basis_ = basis.fit_sample(sample.points, sample.largest)
         self._count(bags)
         return bags, sample, y, weight
+
+    def _settled_scaler(self, basis: Basis, points: np.ndarray) -> ColumnScaler | None:
+        if self.scale is None or (self.scale == "auto" and basis.has_units):
+            return None
+        return units_apart(points) if self.scale == "auto" else SCALERS[self.scale](points)
 
     def _embed_training(self, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> np.ndarray:
         return embed(self.basis_, bags)
@@ -192,6 +205,7 @@ class DistributionModel(Spectral, BaseEstimator):
                 "the blocks were not made as those of the fit (other columns, categories or means): "
                 "read them with bochner.read(..., recipe=model.recipe_)."
             )
+        bags.scaler = self.scaler_
         return bags
 
     def _embed(self, X: Any, bag: Any, target: str | None = None) -> tuple[Bags, np.ndarray]:
@@ -262,6 +276,8 @@ class DistributionModel(Spectral, BaseEstimator):
         self._second(RandomFourier(), self.alpha)._check_parameters()
         if self.half_size is not None:
             require_positive("half_size", self.half_size)
+        if self.scale is not None:
+            require_choice("scale", self.scale, ["auto", *SCALERS])
         require_choice("optimizer", self.optimizer, ["lbfgs", "adam"])
         require_integer("max_iter", self.max_iter)
         require_integer("batch_size", self.batch_size)

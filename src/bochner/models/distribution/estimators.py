@@ -36,6 +36,7 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
     alpha, solver, fit_intercept : of the ridge, as in RandomFeatureRegressor. If learned, "auto" settles at the start.
     half_size : None weighs all bags alike. A number h gives a bag of n points the weight n/(n + h): embeddings of small
         bags are noisy.
+    scale : of the columns of points, as in LearnedFourierRegressor.
     frequency_alpha : if learned, the penalty on squared frequencies.
     optimizer, max_iter : if learned, "lbfgs" on all bags or "adam" on `batch_size` of them; iterations, or times
         through all bags. learning_rate : steps of Adam, relative to the size of what they change.
@@ -44,7 +45,8 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
 
     Attributes
     ----------
-    basis_ : the fitted basis of points. second_ : the fitted RandomFeatureRegressor of embeddings.
+    basis_ : the fitted basis of points, scaled by scaler_ unless that is None.
+    second_ : the fitted RandomFeatureRegressor of embeddings.
     n_bags_, bag_sizes_, seed_ ; loss_, status_ if learned.
 
     Examples
@@ -67,6 +69,7 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         learned: bool = False,
         alpha: Any = "auto",
         half_size: float | None = None,
+        scale: str | None = "auto",
         solver: str = "auto",
         fit_intercept: bool = True,
         frequency_alpha: float = 0.0,
@@ -83,6 +86,7 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         self.learned = learned
         self.alpha = alpha
         self.half_size = half_size
+        self.scale = scale
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.frequency_alpha = frequency_alpha
@@ -170,6 +174,7 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         learned: bool = False,
         alpha: Any = "auto",
         half_size: float | None = None,
+        scale: str | None = "auto",
         solver: str = "auto",
         fit_intercept: bool = True,
         class_weight: Any = None,
@@ -187,6 +192,7 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         self.learned = learned
         self.alpha = alpha
         self.half_size = half_size
+        self.scale = scale
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight

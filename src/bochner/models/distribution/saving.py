@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ...bases import REGISTRY, Basis, FixedFourier
+from ...bases.design import ColumnScaler
 from ...bases.settle import PARAMETERS as OF_BASES
 from ...blocks import Recipe, SparseRecipe
 from ...fields import (
@@ -26,7 +27,7 @@ from ...fields import (
 )
 from ..kept import SQUARES, require_kind
 from ..learned.spectrum import Stage
-from ..saving import PARTS, made_of
+from ..saving import PARTS, made_of, require_scaler
 from .given import LinearBasis
 from .scatter import Directions, Reference, Scatter
 
@@ -47,6 +48,7 @@ def fields(columns: Any) -> dict[str, Check]:
         "loss_": number(0.0, SQUARES),
         "status_": text(),
         "basis_": instance(Basis),
+        "scaler_": either(nothing, instance(ColumnScaler)),
     }
 
 
@@ -95,6 +97,8 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     recipe = fitted.get("recipe_")
     if basis.n_features_in_ != columns or (recipe is not None and recipe.n_columns != columns):
         raise ValueError("the model and its basis have different columns")
+    if fitted["scaler_"] is not None:
+        require_scaler(fitted["scaler_"], columns)
     second = second_of(model, state["second"])
     if second.n_features_in_ != int(basis.n_components) or hasattr(second, "recipe_"):
         raise ValueError("the second stage has other columns than the first gives")

@@ -16,12 +16,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...arrays import to_numpy
 from ...bases import Basis, Fastfood, RandomFourier
-from ...bases.settle import draw_seed
+from ...bases.design import ColumnScaler, Design, units_apart
+from ...bases.settle import SAMPLE, different_rows, draw_seed
 from ...blocks import Blocks
-from ...streams import Stream
+from ...streams import Stream, sample_rows
 from ...validation import require_choice, require_finite, require_integer, require_numbers, require_positive
 from ..checks import check_weights, row_slices
+from ..explaining import prepared
 from ..saving import write
+from ..trials import SCALERS
 from ..ways.strategy import Limited
 from .directions import Calibrated, Directions, Free, phases_of
 from .layer import features, input_gradient, projection_gradient
@@ -54,12 +57,14 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     batch_size: int
     n_restarts: int
     early_stopping: bool
+    scale: str | None
     fit_intercept: bool
     n_jobs: int | None
     verbose: int
     random_state: Any
     _classifies: bool
     _offset: Any = 0.0
+    scaler_: ColumnScaler | None = None  # files of older versions have none
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -83,9 +88,21 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         if not there.all():
             X, targets, weight = X[there], targets[there], weight[there]
         self.seed_ = draw_seed(self.random_state)
+        self.scaler_ = self._settled_scaler(X)
+        X = self._scaled(X)
         with Limited(self.n_jobs, self.verbose) if self.n_jobs or self.verbose else nullcontext():
             self._descend(X, targets, weight / weight.sum())
         return self
+
+    def _settled_scaler(self, X: Any) -> ColumnScaler | None:
+        given = not isinstance(self.bandwidth, str) or getattr(self.kernel, "bandwidth", None) is not None
+        if self.scale is None or (self.scale == "auto" and given):
+            return None
+        rows = different_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)])
+        return units_apart(rows) if self.scale == "auto" else SCALERS[self.scale](rows)
+
+    def _scaled(self, X: Any) -> Any:
+        return X if self.scaler_ is None else self.scaler_(X)
 
     def _descend(self, X: Any, targets: np.ndarray, shares: np.ndarray) -> None:
         """Choose penalties with the first draw, learn from every draw, and keep the best.
@@ -170,7 +187,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "basis_")
-        X = self._validate(X)
+        X = self._scaled(self._validate(X))
         out = np.empty((X.shape[0], self._coefficients.shape[1]))
         for rows in row_slices(X.shape[0], 2 * len(self._coefficients)):
             out[rows] = self.basis_.features(X[rows]) @ self._coefficients + self._intercept
@@ -182,8 +199,8 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         Shape (n, d), or (n, outputs, d).
         """
         check_is_fitted(self, "basis_")
-        X, height = self._validate(X), np.sqrt(2.0 / len(self._coefficients))
-        phases = phases_of(self.basis_)
+        given, height = self._validate(X), np.sqrt(2.0 / len(self._coefficients))
+        X, phases = self._scaled(given), phases_of(self.basis_)
         out = np.empty((X.shape[0], self._coefficients.shape[1], self.n_features_in_))
         for rows in row_slices(X.shape[0], 4 * len(self._coefficients)):
             projections = np.asarray(X[rows] @ self.frequencies_.T)
@@ -191,6 +208,8 @@ class LearnedFourierModel(Spectral, BaseEstimator):
             for k, coefficients in enumerate(self._coefficients.T):
                 slopes = projection_gradient(coefficients[None, :], waves, projections, phases, height)
                 out[rows, k] = input_gradient(slopes, self.frequencies_)
+            if self.scaler_ is not None:
+                out[rows] *= self.scaler_.slopes(given[rows])[:, None, :]
         return out[:, 0] if out.shape[1] == 1 else out
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
@@ -206,6 +225,11 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         Refitted on it, coefficients are solved anew: RandomFeatureClassifier(model.to_basis()).
         """
         check_is_fitted(self, "basis_")
+        if self.scaler_ is not None:
+            raise ValueError(
+                "the frequencies are those of scaled rows, and a basis takes rows as they are: scale the rows yourself "
+                "and fit with scale=None."
+            )
         return deepcopy(self.basis_)
 
     def _stages(self) -> list[Stage]:
@@ -221,6 +245,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         return "\n".join([
             f"{type(self).__name__}: {self.n_features_in_} columns -> {self.basis_.n_components:,} features of "
             f"{len(self.frequencies_):,} learned frequencies (seed {self.seed_})",
+            f"rows: {prepared(Design(self.basis_, self.scaler_))}",
             f"penalties: alpha = {self.alpha_:.4g} ({chosen['alpha']}), "
             f"frequency_alpha = {self.frequency_alpha_:.4g} ({chosen['frequency_alpha']})",
             f"optimizer: {self.optimizer}, {self.n_iter_} iterations: {self.status_}",
@@ -245,6 +270,8 @@ class LearnedFourierModel(Spectral, BaseEstimator):
             raise ValueError(
                 f"structure='fastfood' has its own directions: leave sampling at 'iid', not {self.sampling!r}."
             )
+        if self.scale is not None:
+            require_choice("scale", self.scale, ["auto", *SCALERS])
         require_choice("optimizer", self.optimizer, OPTIMISERS)
         require_integer("max_iter", self.max_iter, 0)
         require_integer("batch_size", self.batch_size)

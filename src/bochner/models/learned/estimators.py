@@ -42,12 +42,15 @@ class LearnedFourierRegressor(Numeric, MultiOutputRegressor, LearnedFourierModel
     n_restarts : draws to start from; the best is kept.
     early_stopping : learn frequencies from four fifths of the rows, as long as it is good for the others; coefficients
         are then solved from all, unless the loss is not convex.
+    scale : None leaves rows as they are; "robust" and "standard" scale columns as in RandomFeatureRegressor. "auto" is
+        "robust" where spreads of columns differ tenfold or rows lie ten spreads out, and the bandwidth is not a number.
     fit_intercept : an intercept without penalty.
     n_jobs, verbose, random_state : as in RandomFeatureRegressor.
 
     Attributes
     ----------
-    frequencies_, drawn_frequencies_ : (frequencies, columns). coef_, intercept_, alpha_, frequency_alpha_
+    frequencies_, drawn_frequencies_ : (frequencies, columns), of rows scaled by scaler_, unless that is None.
+    coef_, intercept_, alpha_, frequency_alpha_
     objective_, n_iter_, status_ : the value reached, and how. basis_, seed_, n_features_in_
 
     Examples
@@ -80,6 +83,7 @@ class LearnedFourierRegressor(Numeric, MultiOutputRegressor, LearnedFourierModel
         batch_size: int = 100,
         n_restarts: int = 1,
         early_stopping: bool = False,
+        scale: str | None = "auto",
         fit_intercept: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -101,6 +105,7 @@ class LearnedFourierRegressor(Numeric, MultiOutputRegressor, LearnedFourierModel
         self.batch_size = batch_size
         self.n_restarts = n_restarts
         self.early_stopping = early_stopping
+        self.scale = scale
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -156,6 +161,7 @@ class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
         batch_size: int = 100,
         n_restarts: int = 1,
         early_stopping: bool = False,
+        scale: str | None = "auto",
         fit_intercept: bool = True,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -179,6 +185,7 @@ class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
         self.batch_size = batch_size
         self.n_restarts = n_restarts
         self.early_stopping = early_stopping
+        self.scale = scale
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.n_jobs = n_jobs

@@ -8,11 +8,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ...bases import Basis
+from ...bases.design import ColumnScaler
 from ...fields import (
     Check,
+    either,
     instance,
     labels,
     names,
+    nothing,
     number,
     numbers,
     require_fields,
@@ -22,9 +25,9 @@ from ...fields import (
     whole,
 )
 from ..kept import require_kind
-from ..saving import keep_fitted, made_of
+from ..saving import keep_fitted, made_of, require_scaler
 
-OPTIONAL = {"feature_names_in_", "temperature_"}
+OPTIONAL = {"feature_names_in_", "temperature_", "scaler_"}
 OF_CLASSES, OF_NUMBERS = {"classes_"}, {"_outputs", "_offset"}
 
 
@@ -44,6 +47,7 @@ def fields(columns: Any, features: int, outputs: int) -> dict[str, Check]:
         "n_iter_": whole(),
         "status_": text(),
         "basis_": instance(Basis),
+        "scaler_": either(nothing, instance(ColumnScaler)),
         "frequencies_": frequencies,
         "drawn_frequencies_": frequencies,
         "_coefficients": numbers(features, outputs),
@@ -76,6 +80,8 @@ def from_state(cls: type[BaseEstimator], state: dict[str, Any]) -> Any:
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
     if basis.n_features_in_ != fitted["n_features_in_"]:
         raise ValueError("the model and its basis have different columns")
+    if fitted.get("scaler_") is not None:
+        require_scaler(fitted["scaler_"], fitted["n_features_in_"])
     keep_fitted(model, fitted, outputs)
     model._loss()
     return model

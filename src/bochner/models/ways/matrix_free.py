@@ -124,7 +124,7 @@ def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: f
     out = max(1, min(200, len(weights) // 10))
     rest, held = rows[out:], rows[:out]
     ratio = weight / max(float(np.sum(weights[out:])), 1e-300)
-    unexplained = float(np.mean(unexplained_squares(rest, held)))
+    unexplained = float(np.sum(unexplained_squares(rest, held))) / max(float(np.sum(weights[:out])), 1e-300)
     return sampled_preconditioner(rest, ratio, 3.0 * (alpha + weight * unexplained / m)), features.dtype
 
 

@@ -32,14 +32,16 @@ def fit_multipliers(problem: Problem, loss: Loss, alpha: float, start: np.ndarra
 
 def approach_optimum(objective: Envelope, x: np.ndarray, goal: float, finest: float) -> Minimum:
     """To a relative duality gap of `goal`, with the envelope's minima to a relative gradient of `finest`."""
-    gap = previous = stiffest = np.inf
+    gap = previous = stiffest = stuck = np.inf
     steps = 0
     tolerance = 1e-2
     for _ in range(ROUNDS):
         found = minimise(objective, x, tolerance=tolerance, reference=objective.reference)
         steps, x = steps + found.iterations, found.x
         if not found.converged:  # all rows may be on straight parts, where nothing bends: softer, some are not
-            stiffest = objective.stiffness / STIFFER
+            if objective.stiffness >= stuck:  # what was too stiff twice will be so again
+                stiffest = objective.stiffness / STIFFER
+            stuck = min(stuck, objective.stiffness)
             objective.stiffness /= SOFTER
             continue
         gap = objective.raise_multipliers(x)
