@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 NATIVE := $(wildcard src/bochner/ops/native/*.[ch]pp)
 
-.PHONY: help demo test lint test-slow test-reference test-torch fuzz browser docs defaults performance sanitize trapped clean
+.PHONY: help demo test lint test-papers test-slow test-reference test-torch fuzz browser docs defaults performance sanitize trapped clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -29,8 +29,11 @@ lint: $(INSTALLED)   ## style, types, and who may import whom
 	$(BIN)/lint-imports
 
 test: lint   ## everything a change must pass
-	$(PYTEST) -n 2 -m "not slow and not torch"
+	$(PYTEST) -n 2 -m "not slow and not torch and not papers"
 	BOCHNER_BACKEND=reference $(PYTEST) -q -n 2 -m "not slow and not torch" tests/test_ops.py tests/test_bases.py
+
+test-papers: $(INSTALLED)   ## quick versions of the papers' experiments
+	$(PYTEST) -q -n 2 -m papers
 
 test-reference: $(INSTALLED)   ## the whole suite on numpy alone, as if the extension were absent
 	BOCHNER_BACKEND=reference $(PYTEST) -n 2 -m "not slow and not torch"

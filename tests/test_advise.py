@@ -36,9 +36,7 @@ def split(name):
     return X[:half], y[:half], X[half:], y[half:]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in DATA]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in DATA])
 def test_no_worse_than_the_default_model_or_the_mean(name):
     X, y, new, truth = split(name)
     labels = y.dtype.kind == "U"

@@ -10,7 +10,14 @@ from sklearn.preprocessing import StandardScaler
 
 import bochner
 from bad_tempered import KINDS, made
-from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout
+from bochner import (
+    Fastfood,
+    FixedFourier,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    RandomFourier,
+    RandomMaxout,
+)
 from bochner.bases import REGISTRY
 from bochner.bench.defaults import judge, some_rows
 from bochner.data.tables import REAL
@@ -128,6 +135,19 @@ def test_any_number_of_rows_will_do(rows, name):
         warnings.simplefilter("ignore", FitWarning)
         model = RandomFeatureRegressor(REGISTRY[name](60, **how), random_state=0).fit(X, X[:, 0])
     assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("linear", ["auto", True])
+def test_bases_of_given_frequencies_too(linear):
+    """Trials have other numbers of features, and of these there are only those that were given."""
+    data = made("lognormal", False)
+    for basis in (
+        Fastfood(6, calibration=np.ones(3)),
+        Fastfood(600, calibration=np.ones(300)),
+        FixedFourier(np.random.default_rng(0).standard_normal((3, 5))),
+    ):
+        model = RandomFeatureRegressor(basis, scale="robust", linear=linear, random_state=0).fit(data.X, data.y)
+        assert model.basis_.n_components == basis.n_components
 
 
 def test_plain_normal_rows():

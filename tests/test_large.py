@@ -52,6 +52,7 @@ def test_a_million_rows_take_no_more_memory_than_a_hundred_thousand(tmp_path, na
     assert large["peak"] < 1.2e9
 
 
+@pytest.mark.slow
 def test_a_million_rows_with_a_thousand_features(tmp_path):
     assert measured(tmp_path / "t.parquet", 10**6, 1000)["peak"] < 1.2e9
 

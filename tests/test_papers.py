@@ -10,6 +10,7 @@ from bochner.papers import EXPERIMENTS, Comparison, Job
 from bochner.papers.kitchen_sinks.jointly_fitted import ACTIVATIONS, JointlyFitted
 
 
+@pytest.mark.papers
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_quick_version(name):
     """Runs without any data set, and what it says can be written, read and drawn."""

@@ -184,7 +184,9 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return self._exact_kernel()(X, None if Z is None else self._validate(Z, reset=False))
 
     def sized(self, n_components: int) -> Basis:
-        """A basis of its kind, not yet fitted, with so many components, or as many below that as it may have."""
+        """A basis of its kind, not yet fitted, with so many components, or as near to that as it may have."""
+        if "n_components" not in self.get_params():  # they are given one by one
+            return clone(self)
         return clone(self).set_params(n_components=max(n_components - n_components % self._together, self._together))
 
     @property

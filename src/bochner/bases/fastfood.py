@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import ops
 from ..kernels import BallMatern, Gaussian, Radial
-from .base import Bounds
+from .base import Basis, Bounds
 from .frequencies import TURN, FrequencyBasis, turns_to_words
 from .hadamard import draw_expansions, integer_shift, padded_size
 from .settle import largest_factor
@@ -92,6 +92,10 @@ class Fastfood(FrequencyBasis):
 
     def _columns(self, unit: int) -> int:
         return min(2 * unit * padded_size(self.n_features_in_), self._m)
+
+    def sized(self, n_components: int) -> Basis:
+        most = n_components if self.calibration is None else 2 * len(self.calibration)
+        return super().sized(min(n_components, most))
 
     def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
         size = padded_size(self.n_features_in_)
