@@ -52,30 +52,32 @@ def test_no_worse_than_the_default_model_or_the_mean(name):
 
 
 def test_the_model_is_what_was_advised():
-    advice = advise(Z * [1e9, 1e-6, 1.0, 1e3], SMOOTH, random_state=3)
+    rows, y = Z[:300] * [1e9, 1e-6, 1.0, 1e3], SMOOTH[:300]
+    advice = advise(rows, y, random_state=3)
     model = advice.model()
     assert isinstance(model, RandomFeatureRegressor)
     assert not hasattr(model, "design_")
     assert model.scale == advice.scale in ("robust", "standard")
     assert model.basis.get_params()["bandwidth"] == advice.bandwidth
-    model.fit(Z * [1e9, 1e-6, 1.0, 1e3], SMOOTH)
+    model.fit(rows, y)
     assert model.basis_.n_components == advice.n_components
     assert 1 - model.cv_score_ == pytest.approx(advice.error, abs=0.05)
     assert model.basis_.seed_ == 3
     assert advice.model(alpha=2.0, precision="float32").get_params()["precision"] == "float32"
     for word in ("rows: ", "bandwidth: ", "features: ", "precision: ", "solver: ", advice.bandwidth):
         assert word in str(advice)
-    classifier = advise(Z, LABELS)
+    labels = LABELS[:300]
+    classifier = advise(Z[:300], labels)
     assert isinstance(classifier.model(), RandomFeatureClassifier)
-    assert 1 - classifier.model().fit(Z, LABELS).cv_score_ == pytest.approx(classifier.wrong, abs=0.04)
-    assert isinstance(advise(Z, LABELS == "high", classification=False).model(), RandomFeatureRegressor)
+    assert 1 - classifier.model().fit(Z[:300], labels).cv_score_ == pytest.approx(classifier.wrong, abs=0.04)
+    assert isinstance(advise(Z[:300], labels == "high", classification=False).model(), RandomFeatureRegressor)
 
 
 def test_units_of_columns_do_not_matter():
     """Folds are others, so of bandwidths that do equally well another may be taken."""
     alike, unlike = (advise(Z * by, SMOOTH) for by in (1.0, np.array([1e9, 1e-6, 1.0, 1e3])))
     assert alike.scale == unlike.scale
-    assert alike.error == pytest.approx(unlike.error, rel=0.1)
+    assert max(alike.error, unlike.error) < 0.05
 
 
 @pytest.mark.parametrize("rows", [12, 40, 150, 400])
@@ -88,7 +90,7 @@ def test_never_more_features_than_rows_but_for_a_few_that_cost_nothing(rows):
 def test_few_rows_are_not_led_astray():
     """The mean over draws of 40 rows: no worse than the default model by more than a few per cent."""
     errors = []
-    for seed in range(6):
+    for seed in range(5):
         random = np.random.default_rng(seed)
         rows = random.standard_normal((540, 4))
         y = np.sin(2 * rows[:, 0]) + rows[:, 1]
@@ -98,6 +100,7 @@ def test_few_rows_are_not_led_astray():
     assert advised < 1.1 * usual
 
 
+@pytest.mark.slow
 def test_more_rows_and_a_harder_target_warrant_more_features():
     rows = np.random.default_rng(1).uniform(-3, 3, (3000, 2))
     noise = 0.1 * np.random.default_rng(2).standard_normal(3000)

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from threadpoolctl import threadpool_limits
 
 from ..bases import Basis
 from ..bases.design import HEAVY, ColumnScaler, Design, LinearPart
 from ..bases.settle import different_rows
 from ..blocks import Block, Blocks
 from ..moments import FoldedMoments, Moments
+from ..ops import threads
 from ..streams import sample_rows
 from .ways.folds import LeftOut
 from .ways.penalty import DECADES, FOLDS, candidates, smallest, valley
@@ -168,7 +168,7 @@ class Trial:
             return nothing
         left = self.left.weighted(weight)
         alphas = candidates("auto", float(np.mean([np.trace(rest.gram) for rest, _ in left._pairs.values()])))
-        with threadpool_limits(1, "blas"):  # small matrices: several threads would only wait for one another
+        with threads.blas_limited():
             errors = valley(lambda k: left.criterion(left.errors(alphas[k])), self._best, len(alphas))
         self._best = smallest(np.where(np.isnan(errors), np.inf, errors))
         size = float(np.sum(left.deviations)) if left.classifies else float(np.count_nonzero(left.deviations))

@@ -11,12 +11,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 WORTH = 1 << 16  # numbers that are worth a thread
 
@@ -51,6 +52,17 @@ def limited(threads: int) -> Iterator[None]:
         yield
     finally:
         _local.limit = before
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """To look through all loaded libraries takes milliseconds, and conjugate gradients would do it in every step."""
+    return ThreadpoolController()
+
+
+def blas_limited(threads: int | None = 1) -> AbstractContextManager[Any]:
+    """At most so many threads for BLAS: of small matrices several would only wait for one another. None is no limit."""
+    return _blas().limit(limits=threads, user_api="blas")
 
 
 def run(tasks: list[Callable[[], Any]]) -> None:

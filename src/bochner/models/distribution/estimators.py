@@ -123,7 +123,10 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
             self._noise_of_sizes = self._reference.noise_of_sizes(self.second_._scores)
         added = scatter.squared_errors(self.second_._scores, means, self._reference.covariance)
         added -= np.minimum(self._noise_of_sizes, self.second_._refresh().noise)
-        return mean, np.sqrt(deviation**2 + added.reshape(mean.shape))
+        variance = np.maximum(deviation**2 + added.reshape(mean.shape), 0.0)
+        if not np.isfinite(variance).all():
+            raise ValueError("how features scatter within training bags is not known: the sums do not fit the model.")
+        return mean, np.sqrt(variance)
 
     def _embed_training(self, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> np.ndarray:
         reference = Reference(self.basis_, bags, sample, weight)

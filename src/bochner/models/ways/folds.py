@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ... import ops
 from ...bases.design import times_columns
 from ...blocks import Block
 from ...config import memory_budget
 from ...moments import Centered, FoldedMoments, Moments, Rows
+from ...ops import threads
 from ...solvers import solve_or_none, solve_several
 from .penalty import (
     ABOVE,
@@ -172,7 +172,7 @@ class LeftOut:
     def start(self, alphas: np.ndarray) -> int:
         """The best candidate for the leading features, which all are tried with."""
         few = self.leading()
-        with threadpool_limits(1, "blas"):  # small matrices: several threads would only wait for one another
+        with threads.blas_limited():
             return smallest(np.array([self.criterion(few.errors(alpha)) for alpha in alphas]))
 
     def validated(self, errors: np.ndarray) -> CrossValidated:

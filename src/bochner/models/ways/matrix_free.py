@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from threadpoolctl import threadpool_limits
 
 from ...bases.design import times_columns
 from ...blocks import Block
@@ -78,7 +77,7 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
             return np.asarray(features.T @ image.astype(narrow.dtype), dtype=np.float64)
 
         # Each block is the work of one thread, and so BLAS keeps to one.
-        with threadpool_limits(1):
+        with threads.blas_limited():
             total = problem.blocks.reduce(part, rows=made.rows, title="product", workers=workers)
         return times_columns(scale, total) - sums.weight * np.outer(mean_z, mean_z @ v)
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from ...blocks import Block, MemoryBlocks, Progress, rows_per_block
 from ...losses import Loss
+from ...ops import threads
 from ...solvers import Solution, Stochastic
 from ...streams import Stream, sample_rows
 from .calibration import CALIBRATED, OUT, SAME, Judged
@@ -42,7 +42,6 @@ class Walk:
     mean: np.ndarray = field(init=False)
     held: Block | None = field(init=False, default=None)
     numbers: np.ndarray = field(init=False, default_factory=lambda: np.empty(0, dtype=np.int64))
-    blas: Any = field(init=False, default_factory=ThreadpoolController)  # it looks through all libraries, so only once
 
     def __post_init__(self) -> None:
         self.mean = np.zeros(self.m, dtype=self.kind)
@@ -90,9 +89,9 @@ class Walk:
     ) -> dict[str, Any]:
         """An epoch of steps; `rate` is a function of the epochs done."""
         size, done, rows = self.method.batch_size, 0, self.problem.blocks.n_rows - len(self.numbers)
-        threads = 1 if size * state["x"].size < SMALL else None
+        most = 1 if size * state["x"].size < SMALL else None
         for features, y, weight in self.chunks(epoch):
-            with self.blas.limit(limits=threads, user_api="blas"):
+            with threads.blas_limited(most):
                 for start in range(0, len(y), size):
                     batch = slice(start, start + size)
                     part = features[batch], y[batch], None if weight is None else weight[batch]
