@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bochner
-from bad_tempered import KINDS, made
+from bad_tempered import KINDS, Data, made
 from bochner import (
     Fastfood,
     FixedFourier,
@@ -33,7 +33,7 @@ SHORT = {
         ("skewed targets", False): "1.13 times the mean; two of 400 rows hold three fifths of all squares",
         ("wild weights", False): "0.97 where ridge has 0.72; the weights are worth 58 rows",
     }.items()
-} | {("gated", precision, "many columns", False): "1.051 times ridge; floats hold it" for precision in ("int8", "auto")}
+}
 QUICK = {("fourier", None), ("fourier", "int8"), ("maxout", "auto"), ("bins", None)}  # the others take minutes
 
 
@@ -122,6 +122,24 @@ def test_a_few_far_out_rows_do_not_blunt_integers():
         for precision in (None, "int8")
     }
     assert given["int8"] > given[None] - 0.05  # the step of integers is not taken from the extremes either
+
+
+@pytest.mark.parametrize("law", ["normal", "t 3", "t 5", "laplace", "exponential"])
+@pytest.mark.parametrize("noise", [0.3, 0.01])
+def test_a_line_is_followed_as_far_as_ridge_follows_it(law, noise):
+    """Columns end near the range of the training rows, and new rows go beyond it."""
+    rng = np.random.default_rng(0)
+    draws = {
+        "normal": rng.standard_normal, "t 3": lambda shape: rng.standard_t(3, shape),
+        "t 5": lambda shape: rng.standard_t(5, shape), "laplace": lambda shape: rng.laplace(size=shape),
+        "exponential": lambda shape: rng.exponential(size=shape),
+    }  # fmt: skip
+    X = draws[law]((1900, 5))
+    y = X @ [1.0, 0.5, 0.2, 0.0, 0.0] + noise * rng.standard_normal(1900)
+    data = Data(X[:400], y[:400], X[400:], y[400:])
+    for name in ("fourier", "stumps"):
+        model = RandomFeatureRegressor(REGISTRY[name](FEATURES), random_state=0).fit(data.X, data.y)
+        assert error(model, data) <= 1.1 * plain_error(data, False)
 
 
 @pytest.mark.parametrize("name", REGISTRY)

@@ -22,6 +22,7 @@ FAR = 1e6  # deviations beyond which nothing more is told apart
 REACH, STEP = 511.0, 1.0 / 16.0  # of the linear part, in deviations: how far it goes, and its step in integers
 LARGEST = 1e300  # that a number of a column may be
 HEAVY = 10.0  # deviations beyond which a number is of a heavy tail
+BOUNDED, MARGIN = 3.0, 0.4  # deviations within which columns keep to a range, and by which share new rows may leave it
 DIGIT = 128  # a code of the linear part is DIGIT high + low, both of 8 bits
 # Shares of rows between which a column is measured, and how many deviations of a normal law lie between; the first
 # that is not zero counts, for a column may be mostly one value.
@@ -32,8 +33,8 @@ RANGES = ((0.25, 0.75, 1.349), (0.1, 0.9, 2.563), (0.02, 0.98, 4.107))
 class ColumnScaler:
     """z = (x - center) / spread for each column; with a clip c, smoothly bounded: z / sqrt(1 + (z/c)^2).
 
-    Before that, x is put between low and high. Beyond them there were no rows to learn from, and a model would say
-    anything there: identifiers that go on counting, or a broken sensor, are taken for the last number that was known.
+    Before that, x is put between low and high. Far beyond the rows learned from a model would say anything:
+    identifiers that go on counting, or a broken sensor, are taken for numbers near the last one that was known.
     """
 
     center: np.ndarray
@@ -129,14 +130,17 @@ def medians(rows: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ends(rows: Any, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest number of each column; of heavy tails FAR out, for there new rows go further."""
+    """A little beyond the least and the largest number of each column; of long tails FAR out, for new rows go further.
+
+    The rows are a sample, and all columns that a line leads along must reach as far as new rows mostly do.
+    """
     extremes = rows.min(axis=0), rows.max(axis=0)
     low, high = (end.toarray().ravel() if scipy.sparse.issparse(end) else end for end in extremes)
     low, high = low.astype(np.float64), high.astype(np.float64)
     with np.errstate(over="ignore"):
-        heavy = np.maximum(center - low, high - center) > HEAVY * spread
-        low, high = np.where(heavy, center - FAR * spread, low), np.where(heavy, center + FAR * spread, high)
-    return np.maximum(low, -LARGEST), np.minimum(high, LARGEST)
+        reach = np.where(np.maximum(center - low, high - center) > BOUNDED * spread, FAR * spread, 0.0)
+        low, high = low - MARGIN * (center - low) - reach, high + MARGIN * (high - center) + reach
+    return np.clip(low, -LARGEST, LARGEST), np.clip(high, -LARGEST, LARGEST)
 
 
 def units_apart(rows: Any) -> ColumnScaler | None:
@@ -322,7 +326,8 @@ class Design:
         if self.scaler is not None:
             local = local * self.scaler.slopes(X)[:, :, None]
         if self.linear is not None:
-            slopes = self.linear.slopes(X) * (1.0 if self.scaler is None else self.scaler.is_within(X))
+            dense = X.toarray() if scipy.sparse.issparse(X) else X
+            slopes = self.linear.slopes(dense) * (1.0 if self.scaler is None else self.scaler.is_within(dense))
             local = local + slopes[:, :, None] * self.linear_coefficients(coefficients)
         return local
 
