@@ -46,8 +46,14 @@ class Sums:
 def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> tuple[Fit, Judged | None]:
     """Conjugate gradients on the normal equations, with the intercept taken out of every product.
 
-    And scores of a few rows left out: their leverages are the answers to further right-hand sides.
+    And scores of a few rows left out: their leverages are the answers to further right-hand sides. Blocks are the work
+    of one thread each, and BLAS keeps to one: with several its sums have other bits.
     """
+    with threads.blas_limited():
+        return _fit(problem, reason, calibrates)
+
+
+def _fit(problem: Problem, reason: str, calibrates: bool) -> tuple[Fit, Judged | None]:
     if problem.asks_for("loo"):
         loo = option("alpha", "loo")
         raise ValueError(f"{loo} needs the Gram or the kernel matrix, and conjugate gradients make neither.")
@@ -56,7 +62,14 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
     if calibrates and most < LEVERAGES:  # a second fit costs less than so wide right-hand sides
         return by_refitting(problem, lambda part, start: fit_matrix_free(part, reason)[0])
     made, workers = KeptFeatures(problem), threads.count()
-    sums = problem.blocks.reduce(lambda block: first_sums(made(block), block), rows=made.rows, title="sums")
+
+    def features_of(block: Block) -> Any:
+        with threads.limited(1):
+            return made(block)
+
+    sums = problem.blocks.reduce(
+        lambda block: first_sums(features_of(block), block), rows=made.rows, title="sums", workers=workers
+    )
     mean_z = scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)
     mean_y = sums.sum_y / sums.weight if problem.intercept else np.zeros(len(sums.sum_y))
     cross = times_columns(scale, sums.cross) - sums.weight * np.outer(mean_z, mean_y)
@@ -68,17 +81,14 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
         unscaled = times_columns(scale, v)
 
         def part(block: Block) -> np.ndarray:
-            with threads.limited(1):
-                features = made(block)
+            features = features_of(block)
             narrow = unscaled.astype(features.dtype) if features.dtype.kind == "f" else unscaled
             image = np.asarray(features @ narrow, dtype=np.float64)
             if block.weight is not None:
                 image *= block.weight[:, None]
             return np.asarray(features.T @ image.astype(narrow.dtype), dtype=np.float64)
 
-        # Each block is the work of one thread, and so BLAS keeps to one.
-        with threads.blas_limited():
-            total = problem.blocks.reduce(part, rows=made.rows, title="product", workers=workers)
+        total = problem.blocks.reduce(part, rows=made.rows, title="product", workers=workers)
         return times_columns(scale, total) - sums.weight * np.outer(mean_z, mean_z @ v)
 
     precondition, kind = preconditioner(problem, mean_z, sums.weight, alpha)
