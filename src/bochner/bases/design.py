@@ -22,7 +22,7 @@ FAR = 1e6  # deviations beyond which nothing more is told apart
 REACH, STEP = 511.0, 1.0 / 16.0  # of the linear part, in deviations: how far it goes, and its step in integers
 LARGEST = 1e300  # that a number of a column may be
 HEAVY = 10.0  # deviations beyond which a number is of a heavy tail
-BOUNDED, MARGIN = 3.0, 0.4  # deviations within which columns keep to a range, and by which share new rows may leave it
+BOUNDED, MARGIN = 2.0, 0.4  # deviations within which columns keep to a range, and by which share new rows may leave it
 DIGIT = 128  # a code of the linear part is DIGIT high + low, both of 8 bits
 # Shares of rows between which a column is measured, and how many deviations of a normal law lie between; the first
 # that is not zero counts, for a column may be mostly one value.
