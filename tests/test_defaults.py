@@ -13,6 +13,8 @@ from bad_tempered import KINDS, Data, made
 from bochner import (
     Fastfood,
     FixedFourier,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     RandomFourier,
@@ -140,6 +142,51 @@ def test_a_line_is_followed_as_far_as_ridge_follows_it(law, noise):
     for name in ("fourier", "stumps"):
         model = RandomFeatureRegressor(REGISTRY[name](FEATURES), random_state=0).fit(data.X, data.y)
         assert error(model, data) <= 1.1 * plain_error(data, False)
+
+
+@pytest.mark.parametrize("labels", [False, True], ids=["numbers", "labels"])
+def test_where_ridge_is_right_it_is_ridge(labels):
+    """Features that fit the codes of two classes better may part them worse; then the columns stand alone."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2500, 10))
+    y = X @ np.linspace(1, -1, 10) + 1e-3 * rng.standard_normal(2500)
+    y = (y > 0).astype(int) if labels else y
+    data = Data(X[:800], y[:800], X[800:], y[800:])
+    kind_of_model = RandomFeatureClassifier if labels else RandomFeatureRegressor
+    model = kind_of_model(RandomFourier(FEATURES), random_state=0).fit(data.X, data.y)
+    assert error(model, data) <= 1.05 * plain_error(data, labels) + 1e-9
+    assert "linear alone" in model.explain_fit()
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e4])
+def test_rows_far_out_on_a_line(factor):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1900, 5))
+    X[rng.random(1900) < 0.005] *= factor
+    y = X @ [1.0, 2.0, 0.0, 0.0, -1.0] + rng.standard_normal(1900)
+    data = Data(X[:400], y[:400], X[400:], y[400:])
+    model = RandomFeatureRegressor(RandomFourier(FEATURES), random_state=0).fit(data.X, data.y)
+    assert error(model, data) <= 1.05 * plain_error(data, False)
+
+
+def test_a_penalty_that_is_as_good_but_for_noise_is_the_larger_one():
+    from bochner.models.ways.penalty import or_next
+
+    noisy, clear = np.array([0.1, -0.2, 0.3, -0.1, 0.0]), np.array([0.1, 0.2, 0.1, 0.2, 0.1])
+    assert or_next(3, 9, lambda k: noisy) == 4
+    assert or_next(3, 9, lambda k: clear) == 3
+    assert or_next(8, 9, lambda k: noisy) == 8
+
+
+@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive"])
+@pytest.mark.parametrize("seed", range(3))
+def test_losses_below_zero_have_a_best_penalty_too(loss, seed):
+    """Losses with a scale of their own may be negative: the least of them is still the least."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(1.5, (300, 3))
+    y = X[:, 0] - 2 * X[:, 1] + 0.1 * rng.standard_normal(300)
+    model = RandomFeatureRegressor(RandomFourier(30), loss=loss, random_state=0).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.9
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -291,6 +338,26 @@ def test_a_constant_factor_of_weights_changes_nothing(solver, labels):
     ]
     for other in scores[1:]:
         np.testing.assert_allclose(other, scores[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg"])
+def test_nor_does_it_change_what_they_are_worth(solver):
+    """Deviations, probabilities and exact kernels: a mean weight is one row where the penalty is chosen."""
+    numbers, labels = made("wild scales", False), made("wild scales", True)
+    many = np.full(len(labels.y), 1e3)
+    for weight in (None, many):
+        classifier = RandomFeatureClassifier(RandomFourier(80), solver=solver, random_state=0)
+        found = [classifier.fit(labels.X, labels.y, weight).predict_proba(labels.X_test)]
+        if solver == "dual":
+            found.append(KernelRidgeClassifier().fit(labels.X, labels.y, weight).predict_proba(labels.X_test))
+            found.append(KernelRidgeRegressor().fit(numbers.X, numbers.y, weight).predict(numbers.X_test))
+        if solver != "cg":  # which has no matrix to take deviations from
+            model = RandomFeatureRegressor(RandomFourier(80), solver=solver, random_state=0)
+            found.append(model.fit(numbers.X, numbers.y, weight).predict(numbers.X_test, return_std=True)[1])
+        if weight is None:
+            expected = found
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("labels", [False, True])

@@ -41,10 +41,9 @@ class Centered(NamedTuple):
     weight: float
     rows: int
 
-    @property
-    def observations(self) -> float:
-        """How many observations these are: weights count as repetitions, but never for less than the rows there are."""
-        return max(self.weight, float(self.rows))
+    def observations(self, unit: float | None) -> float:
+        """How many rows these are if a weight of `unit`, or the mean weight, is one; never less than there are."""
+        return max(self.weight / unit, float(self.rows)) if unit else float(self.rows)
 
     def columns(self, factors: np.ndarray, first: int = 0) -> Centered:
         """The problem of the features from number `first` on, each times its factor."""

@@ -19,7 +19,7 @@ from .quantize import round_digits
 
 CLIP = 3.0  # deviations that a robustly scaled number approaches and never passes
 FAR = 1e6  # deviations beyond which nothing more is told apart
-REACH, STEP = 511.0, 1.0 / 16.0  # of the linear part, in deviations: how far it goes, and its step in integers
+REACH, STEP = 511.0, 1.0 / 16.0  # of the linear part in integers, in deviations: how far it goes, and its step
 LARGEST = 1e300  # that a number of a column may be
 HEAVY = 10.0  # deviations beyond which a number is of a heavy tail
 BOUNDED, MARGIN = 2.0, 0.4  # deviations within which columns keep to a range, and by which share new rows may leave it
@@ -165,10 +165,10 @@ def _sound(spread: np.ndarray, center: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class LinearPart:
-    """The columns themselves: (x - center) / spread up to REACH spreads, each times a weight.
+    """The columns themselves: (x - center) / spread up to FAR spreads, each times a weight.
 
-    A larger weight is a smaller penalty. In integers a number is a code of STEP spreads; where features have 8 bits,
-    its two digits are two columns, so that their sums are as exact as those of the features.
+    A larger weight is a smaller penalty. In integers a number is a code of STEP spreads up to REACH; where features
+    have 8 bits, its two digits are two columns, so that their sums are as exact as those of the features.
     """
 
     center: np.ndarray
@@ -197,7 +197,7 @@ class LinearPart:
         """As floats, in the type of X."""
         with np.errstate(over="ignore"):
             z = (X - self.center.astype(X.dtype)) / self.spread.astype(X.dtype)
-        return np.clip(z, -REACH, REACH) * self.weight.astype(X.dtype)
+        return np.clip(z, -FAR, FAR) * self.weight.astype(X.dtype)
 
     def codes(self, X: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """As integers: high digits, then low ones, for int8; whole for int16."""
@@ -215,7 +215,7 @@ class LinearPart:
         return np.concatenate([DIGIT * low, low]) if dtype == np.int8 else low
 
     def slopes(self, X: np.ndarray) -> np.ndarray:
-        inside = np.abs((X.astype(np.float64) - self.center) / self.spread) < REACH
+        inside = np.abs((X.astype(np.float64) - self.center) / self.spread) < FAR
         return inside * (self.weight / self.spread)
 
 

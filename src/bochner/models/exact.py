@@ -70,7 +70,7 @@ class KernelRidgeModel(BaseEstimator):
         else:
             fit, dual = solve_kernel(self.kernel_(X), block, *how)
             if self._classifies:
-                judged = from_kernel(dual, fit.solution.coefficients, fit.solution.alpha, block, self.fit_intercept)
+                judged = from_kernel(dual, fit, block, self.fit_intercept)
         self._calibrate(judged)
         self.X_fit_, self.dual_coef_ = X.copy(), fit.solution.coefficients
         self.intercept_ = fit.intercept + self._offset
@@ -118,7 +118,7 @@ class KernelRidgeModel(BaseEstimator):
         folds = KernelFolds.of(self._settled_kernel(rows)(rows), block, self.fit_intercept, self._classifies)
         if len(folds.judged) < 2:
             return np.inf
-        alphas = candidates("auto", float(np.trace(folds.kernel)))[::2]
+        alphas = candidates("auto", float(folds.weights() @ np.diagonal(folds.kernel)))[::2]
         return float(np.min(folds.criteria(folds.errors(alphas)[0])))
 
     def _settled_kernel(self, X: np.ndarray) -> Kernel:

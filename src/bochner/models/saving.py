@@ -33,7 +33,7 @@ from .kept import (
     units_fields,
 )
 from .trials import Choice
-from .ways.penalty import CrossValidated
+from .ways.penalty import Chosen, CrossValidated
 from .ways.primal import PrimalPosterior
 from .ways.problem import Fit, Training, Units
 
@@ -125,7 +125,8 @@ class Saved:
         posterior = None
         if sums is not None:
             require_sums(sums, (widest or design).n_components, outputs)
-            posterior = PrimalPosterior(sums, design.scale_, solution.alpha, bool(model.fit_intercept))
+            unit = Chosen(solution.alpha, state["penalty"]).unit
+            posterior = PrimalPosterior(sums, design.scale_, solution.alpha, bool(model.fit_intercept), unit)
         if widest is not None and (model.max_coefficient is not None or model.alpha == "loo"):
             raise ValueError("sums at hand are solved without bounds, and without leaving rows out")
         model.design_, model.sums_, model._widest = design, sums, widest

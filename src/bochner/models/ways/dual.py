@@ -21,13 +21,14 @@ from .penalty import (
     BELOW,
     FEW,
     FOLDS,
+    GIVEN,
     Chosen,
     CrossValidated,
     candidates,
-    climbed,
     edge_note,
     end_of,
     minimise,
+    or_next,
     settled,
     smallest,
     too_few,
@@ -87,8 +88,8 @@ def fit_dual(problem: Problem, reason: str) -> tuple[Fit, Judged]:
     coefficients -= np.outer(mean, found.solution.coefficients.sum(axis=0))
     s = found.solution
     solution = Solution(coefficients, s.method, s.alpha, s.status, s.residual, s.iterations, reason)
-    posterior = DualPosterior(problem, block.X, dual, s.alpha)
-    judged = from_kernel(dual, s.coefficients, s.alpha, block, problem.intercept)
+    posterior = DualPosterior(problem, block.X, dual, s.alpha, Chosen(s.alpha, found.penalty).unit)
+    judged = from_kernel(dual, found, block, problem.intercept)
     return replace(found, solution=solution, intercept=dual.mean_y - mean @ coefficients, posterior=posterior), judged
 
 
@@ -102,7 +103,8 @@ def solve_kernel(
     # y'(K + alpha I)^-1 y alpha = RSS + alpha |b|^2
     energy = chosen.alpha * np.sum(dual.target * solution.coefficients / dual.root[:, None], axis=0)
     weight = float(np.sum(dual.root**2))
-    noise = noise_variance(np.maximum(energy, 0.0), weight, max(weight, len(kernel)), intercept)
+    rows = max(weight / chosen.unit, len(kernel)) if chosen.unit else len(kernel)
+    noise = noise_variance(np.maximum(energy, 0.0), weight, rows, intercept)
     return Fit(solution, dual.mean_y, chosen.note, noise, validated=chosen.validated, end=chosen.end), dual
 
 
@@ -110,7 +112,7 @@ def choose_alpha(
     kernel: np.ndarray, dual: DualProblem, block: Block, alpha: Any, intercept: bool, classifies: bool
 ) -> Chosen:
     if isinstance(alpha, float):
-        return Chosen(alpha, "given")
+        return Chosen(alpha, GIVEN)
     rows = len(kernel)
     unit = float(np.trace(dual.kernel))
     if too_few(rows):
@@ -223,13 +225,13 @@ def by_kernel_folds(folds: KernelFolds, alphas: np.ndarray, refine: bool) -> Cho
     squares, counts = folds.errors(alphas[tried])
     criteria = folds.criteria(squares)
     best, chosen = settled(alphas[tried], criteria)
-    if not folds.classifies:
-        first = best
-        best = climbed(first, len(tried), lambda k: folds.criteria((squares[k] - squares[first])[:, None]))
-        chosen = chosen if best == first else float(alphas[tried[best]])
-    else:
+    if folds.classifies:
         window = slice(max(best - BELOW, 0), best + ABOVE + 1)
         best = window.start + smallest(counts[window])
+    elif refine:
+        first = best
+        best = or_next(first, len(tried), lambda k: folds.criteria((squares[k] - squares[first])[:, None]))
+        chosen = chosen if best == first else float(alphas[tried[best]])
     end = end_of(int(tried[best]), len(alphas))
     chosen = chosen if refine and not folds.classifies else float(alphas[tried][best])
     validated = folds.validated(squares[best], float(counts[best]))
@@ -266,6 +268,7 @@ class DualPosterior:
     X: Any = field(repr=False)
     dual: DualProblem = field(repr=False)
     alpha: float
+    unit: float | None  # the weight of one row; None is the mean
     _factor: Any = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -299,11 +302,16 @@ class DualPosterior:
         explained = np.sum(rows * self.factor().solve(rows.T).T, axis=1)
         offset = 1.0 / weight if self.problem.intercept else 0.0
         spread = offset + np.maximum(square - explained, 0.0) / self.alpha
-        return spread * weight / max(weight, float(len(self.dual.root)))
+        return spread * weight / self.observations
+
+    @property
+    def observations(self) -> float:
+        """How many rows these are if a weight of `unit`, or the mean weight, is one; never less than there are."""
+        rows = float(len(self.dual.root))
+        return max(float(np.sum(self.dual.root**2)) / self.unit, rows) if self.unit else rows
 
     def log_marginal_likelihood(self, noise: np.ndarray) -> float:
-        count = max(float(np.sum(self.dual.root**2)), float(len(self.dual.root)))
-        rows = max(count - float(self.problem.intercept), 1.0)
+        rows = max(self.observations - float(self.problem.intercept), 1.0)
         with np.errstate(divide="ignore"):
             determinant = self.factor().log_determinant - len(self.dual.root) * np.log(self.alpha)
         return float(-0.5 * np.sum(rows * (np.log(2.0 * np.pi * noise) + 1.0) + determinant))

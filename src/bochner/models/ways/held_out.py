@@ -10,7 +10,7 @@ from ...streams import sample_rows
 from ...validation import option
 from .fold_models import Trials
 from .matrix_free import probe_alpha
-from .penalty import FEW, FOLDS, Chosen, candidates, edge_note, end_of, too_few
+from .penalty import FEW, FOLDS, GIVEN, Chosen, candidates, edge_note, end_of, too_few
 from .problem import Problem, fold_of, mean_square
 
 PROBE, MEASURED = 2000, 400  # rows from which the penalty is chosen, and whose features are measured
@@ -29,7 +29,7 @@ def choose_penalty(problem: Problem, loss: Loss) -> Chosen:
     if problem.asks_for("loo"):
         raise ValueError(f"{option('alpha', 'loo')} needs the squared loss and solver 'cholesky' or 'dual'.")
     if isinstance(problem.alpha, float):
-        return Chosen(problem.alpha, "given")
+        return Chosen(problem.alpha, GIVEN)
     if isinstance(loss, Squared):
         return probe_alpha(problem)
     rows = int(np.clip(memory_budget() // (64 * int(problem.basis.n_components)), 50, PROBE))
@@ -70,9 +70,10 @@ def walk_down(trials: Trials, alphas: np.ndarray) -> dict[float, float]:
     for alpha in alphas.tolist():
         least = min(losses.values(), default=np.inf)
         now = losses[alpha] = trials.loss_at(alpha)
-        flat = 0 if now < (1.0 - GAIN) * least else flat + 1
-        rising = rising + 1 if now > (1.0 + GAIN) * least else 0
-        if rising >= RISING or flat >= FLAT or now > CLEAR * least:
+        size = abs(least) if np.isfinite(least) else 0.0  # losses with a scale of their own may be negative
+        flat = 0 if now < least - GAIN * size else flat + 1
+        rising = rising + 1 if now > least + GAIN * size else 0
+        if rising >= RISING or flat >= FLAT or now > least + (CLEAR - 1.0) * size:
             break
     return losses
 
@@ -86,4 +87,4 @@ def best_half_decade(trials: Trials, middle: float, low: float, high: float) -> 
 def simplest(losses: dict[float, float]) -> float:
     """The largest penalty whose loss is least but for GAIN."""
     least = min(losses.values())
-    return max(alpha for alpha, loss in losses.items() if not np.isfinite(least) or loss * (1.0 - GAIN) <= least)
+    return max(alpha for alpha, loss in losses.items() if not np.isfinite(least) or loss <= least + GAIN * abs(least))

@@ -1,8 +1,8 @@
 """Scores of rows by the model of the others, to calibrate probabilities by.
 
 For least squares they follow from the model of all rows: f_i without row i is (f_i - h_i y_i) / (1 - h_i), with the
-leverage h_i = z_i'(G + alpha I)^-1 z_i + 1/W. A weight is a number of equal rows, of which one is left out; a smaller
-weight than 1 is left out as a whole. Other losses are fitted once without some rows, then to all of them.
+leverage h_i = w_i (z_i'(G + alpha I)^-1 z_i + 1/W). Of a row that weighs more than one row does, one is left out; a
+row that weighs less is left out as a whole. Other losses are fitted once without some rows, then to all of them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ...blocks import Block
 from ...solvers import DualProblem, factor_gram
 from ...streams import sample_rows
 from .calibration import CALIBRATED, OUT, SAME, Judged
+from .penalty import Chosen
 from .primal import LEAST, PrimalPosterior
 from .problem import Fit, Problem
 
@@ -30,9 +31,12 @@ def scores_of(problem: Problem, fit: Fit, X: Any) -> np.ndarray:
     return np.asarray(ops.scores(problem.features(X), np.ascontiguousarray(weights))) + fit.intercept
 
 
-def without_itself(scores: np.ndarray, leverage: np.ndarray, block: Block) -> Judged:
+def without_itself(scores: np.ndarray, spread: np.ndarray, block: Block, unit: float) -> Judged:
+    """From the spread, the leverage of a weight of 1; `unit` is the weight of one row."""
+    weight = None if block.weight is None else block.weight / unit
+    leverage = unit * spread * (1.0 if weight is None else np.minimum(weight, 1.0))
     left = np.maximum(1.0 - leverage, LEAST)[:, None]
-    return Judged((scores - leverage[:, None] * block.y) / left, block.y, block.weight, OUT, leverage)
+    return Judged((scores - leverage[:, None] * block.y) / left, block.y, weight, OUT, leverage)
 
 
 def from_moments(problem: Problem, fit: Fit) -> Judged:
@@ -44,21 +48,20 @@ def from_moments(problem: Problem, fit: Fit) -> Judged:
     assert isinstance(posterior, PrimalPosterior)
     if not posterior.is_proper:
         return Judged(scores, block.y, block.weight, SAME)
-    centered = posterior.centered
-    leverage = posterior.spread(problem.basis, block.X) * centered.observations / centered.weight
-    return without_itself(scores, leverage if block.weight is None else np.minimum(block.weight, 1.0) * leverage, block)
+    spread = posterior.spread(problem.basis, block.X) / posterior.weight_of_one
+    return without_itself(scores, spread, block, posterior.unit or posterior.weight_of_one)
 
 
-def from_kernel(dual: DualProblem, coefficients: np.ndarray, alpha: float, block: Block, intercept: bool) -> Judged:
+def from_kernel(dual: DualProblem, fit: Fit, block: Block, intercept: bool) -> Judged:
     """After a dual fit, of all rows: y - f = alpha a / w, and w h = 1 + w/W - alpha (K + alpha I)^-1_ii."""
-    weight, y = dual.root**2, block.y.astype(np.float64)
-    residual = alpha * coefficients / weight[:, None]
+    weight, y, alpha = dual.root**2, block.y.astype(np.float64), fit.solution.alpha
+    residual = alpha * fit.solution.coefficients / weight[:, None]
     factor = factor_gram(dual.kernel, alpha)
     if factor is None:
         return Judged(y - residual, y, block.weight, SAME)
     explained = 1.0 - alpha * np.diagonal(factor.solve(np.eye(len(y))))
-    leverage = explained / weight + intercept / weight.sum()
-    return without_itself(y - residual, np.minimum(weight, 1.0) * leverage, block)
+    spread = explained / weight + intercept / weight.sum()
+    return without_itself(y - residual, spread, block, Chosen(alpha, fit.penalty).unit or float(weight.mean()))
 
 
 def by_refitting(problem: Problem, fit_to: Callable[[Problem, np.ndarray | None], Fit]) -> tuple[Fit, Judged]:

@@ -20,7 +20,7 @@ from .calibration import Judged
 from .dual import feature_kernel, solve_kernel
 from .keeping import KeptFeatures
 from .left_out import LEVERAGES, by_refitting, scores_of, without_itself
-from .penalty import Chosen
+from .penalty import GIVEN, Chosen
 from .primal import noise_variance
 from .problem import Fit, Problem
 
@@ -98,17 +98,18 @@ def _fit(problem: Problem, reason: str, calibrates: bool) -> tuple[Fit, Judged |
     solution = Solution(b, found.method, alpha, found.status, found.residual, found.iterations, reason)
     # (G + alpha I) b = c gives RSS + alpha |b|^2 = y'y - b'c.
     energy = np.maximum(square - np.sum(b * cross, axis=0), 0.0)
-    noise = noise_variance(energy, sums.weight, max(sums.weight, sums.rows), problem.intercept)
+    rows = max(sums.weight / chosen.unit, sums.rows) if chosen.unit else sums.rows
+    noise = noise_variance(energy, sums.weight, rows, problem.intercept)
     fit = Fit(solution, mean_y - mean_z @ b, chosen.note, noise, validated=chosen.validated, end=chosen.end)
     if not calibrates:
         return fit, None
     block = problem.blocks.take(sample_rows(problem.blocks.n_rows, most, seed=9))
-    rows = problem.features(block.X)
-    rows = (rows.toarray() if hasattr(rows, "toarray") else rows).astype(np.float64) * scale - mean_z
-    answers = solve_products(product, rows.T.copy(), alpha, precondition=precondition, tolerance=1e-3).coefficients
-    leverage = np.sum(rows * answers.T, axis=1) + problem.intercept / sums.weight
-    leverage *= 1.0 if block.weight is None else np.minimum(block.weight, 1.0)
-    return fit, without_itself(scores_of(problem, fit, block.X), leverage, block)
+    sampled = problem.features(block.X)
+    sampled = (sampled.toarray() if hasattr(sampled, "toarray") else sampled).astype(np.float64) * scale - mean_z
+    answers = solve_products(product, sampled.T.copy(), alpha, precondition=precondition, tolerance=1e-3).coefficients
+    spread = np.sum(sampled * answers.T, axis=1) + problem.intercept / sums.weight
+    unit = chosen.unit or sums.weight / sums.rows
+    return fit, without_itself(scores_of(problem, fit, block.X), spread, block, unit)
 
 
 def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: float) -> tuple[Any, Any]:
@@ -168,7 +169,7 @@ def first_sums(features: Any, block: Block) -> Sums:
 def probe_alpha(problem: Problem) -> Chosen:
     """Alpha from an exact dual fit of a sample of rows: it estimates a ratio of variances, which rows do not change."""
     if isinstance(problem.alpha, float):
-        return Chosen(problem.alpha, "given")
+        return Chosen(problem.alpha, GIVEN)
     most = int(min(PROBE, np.sqrt(memory_budget() / 48)))
     rows = sample_rows(problem.blocks.n_rows, max(most, 20), seed=2)
     block = problem.blocks.take(rows)

@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 
 DECADES = (-12, 6)  # below, rounding of the sums decides
 FOLDS = 5
+GIVEN = "given"
 FEW = "too few rows to judge by: the largest candidate"
 BELOW, ABOVE = 2, 1  # how far from the best penalty for squares that for labels is looked for: it is mostly smaller
 LEVEL = 1.005  # times the smallest error that is no worse but for noise
@@ -41,6 +42,12 @@ class Chosen:
     note: str
     validated: CrossValidated | None = None
     end: str = ""
+
+    @property
+    def unit(self) -> float | None:
+        """The weight that counts as one row: 1 beside a penalty that was given, so that a weight is a number of equal
+        rows; the mean weight (None) beside one that was chosen, so that a factor of all weights changes nothing."""
+        return 1.0 if self.note == GIVEN else None
 
 
 def candidates(alpha: float | Sequence[float] | str, unit: float, per_decade: int = 1) -> np.ndarray:
@@ -100,18 +107,15 @@ def settled(alphas: np.ndarray, errors: np.ndarray) -> tuple[int, float]:
     return best, between(alphas, errors, best)
 
 
-def climbed(best: int, count: int, losses: Callable[[int], np.ndarray]) -> int:
-    """The largest candidate that is as good as the best but for noise; losses(k) is what each fold loses with it.
+def or_next(best: int, count: int, losses: Callable[[int], np.ndarray]) -> int:
+    """The best candidate, or the next larger one if that is as good but for noise; losses(k) is what folds lose by it.
 
-    Where folds can hardly tell a model from the mean, the smallest of many noisy errors lies anywhere, and mostly at
-    penalties that are far too small.
+    The smallest of many noisy errors lies anywhere, and mostly at penalties that are too small.
     """
-    while best + 1 < count:
-        lost = losses(best + 1)
-        if len(lost) < 2 or not np.sum(lost) <= NOISE * np.sqrt(len(lost) * np.var(lost, ddof=1)):
-            break
-        best += 1
-    return best
+    if best + 1 == count:
+        return best
+    lost = losses(best + 1)
+    return best + 1 if np.sum(lost) <= NOISE * np.sqrt(len(lost) * np.var(lost, ddof=1)) else best
 
 
 def between(alphas: np.ndarray, errors: np.ndarray, best: int) -> float:

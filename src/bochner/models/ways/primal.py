@@ -13,7 +13,7 @@ from ...blocks import Block
 from ...moments import Centered, FoldedMoments, Moments, Rows
 from ...solvers import RidgePath, Solution, factor_gram, solve_factored, solve_quickly
 from .folds import MANY_FEATURES, by_labels, from_sums, reduce_folds
-from .penalty import FEW, Chosen, CrossValidated, candidates, edge_note, end_of, minimise, smallest, too_few
+from .penalty import FEW, GIVEN, Chosen, CrossValidated, candidates, edge_note, end_of, minimise, smallest, too_few
 from .problem import Fit, Problem, rounding_floor
 
 LEAST = 1e-12  # what a leverage leaves, at least
@@ -47,7 +47,7 @@ def fit_sums(
     """
     scale = design.scale_ if scale is None else scale
     if isinstance(alpha, float):
-        return finish(folded, scale, Chosen(alpha, "given"), intercept, reason)
+        return finish(folded, scale, Chosen(alpha, GIVEN), intercept, reason)
     if len(folded.folds) == 1 or (isinstance(alpha, str) and alpha == "gcv"):
         chosen = by_generalised_cross_validation(folded.total().centered(scale, intercept), alpha, intercept)
     else:
@@ -81,7 +81,7 @@ def finish(sums: FoldedMoments, scale: Any, chosen: Chosen, intercept: bool, rea
     """Solve at the chosen penalty; the noise is that of the Bayesian linear model."""
     centered, alpha = sums.total().centered(scale, intercept), chosen.alpha
     # Where float32 factors could try penalties, one can mostly solve at the best of them.
-    if len(centered.gram) > MANY_FEATURES and chosen.note != "given":
+    if len(centered.gram) > MANY_FEATURES and chosen.note != GIVEN:
         found, factor = solve_quickly(centered.gram, centered.cross, alpha)
     else:
         factor = factor_gram(centered.gram, alpha)
@@ -90,8 +90,9 @@ def finish(sums: FoldedMoments, scale: Any, chosen: Chosen, intercept: bool, rea
     b = found.coefficients
     penalty = alpha * np.sum(b**2, axis=0)
     error = np.maximum(centered.square - np.sum(b * centered.cross, axis=0) - penalty, 0.0)
-    noise = noise_variance(error + penalty, centered.weight, centered.observations, intercept)
-    posterior = PrimalPosterior(sums, scale, alpha, intercept, None if factor is None else (centered, factor))
+    noise = noise_variance(error + penalty, centered.weight, centered.observations(chosen.unit), intercept)
+    made = None if factor is None else (centered, factor)
+    posterior = PrimalPosterior(sums, scale, alpha, intercept, chosen.unit, made)
     intercepts = centered.mean_y - centered.mean_z @ b
     return Fit(solution, intercepts, chosen.note, noise, posterior, validated=chosen.validated, end=chosen.end)
 
@@ -139,6 +140,7 @@ class PrimalPosterior:
     scale: Any
     alpha: float
     intercept: bool
+    unit: float | None  # the weight of one row; None is the mean
     _made: tuple[Centered, Any] | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -182,11 +184,16 @@ class PrimalPosterior:
         features = features.toarray() if hasattr(features, "toarray") else features
         z = features.astype(np.float64) * design.scale_ - centered.mean_z
         offset = 1.0 / centered.weight if self.intercept else 0.0
-        return (offset + np.sum(factor.half_solve(z.T) ** 2, axis=0)) * centered.weight / centered.observations
+        return (offset + np.sum(factor.half_solve(z.T) ** 2, axis=0)) * self.weight_of_one
+
+    @property
+    def weight_of_one(self) -> float:
+        """The mean weight of what counts as one row."""
+        return self.centered.weight / self.centered.observations(self.unit)
 
     def log_marginal_likelihood(self, noise: np.ndarray) -> float:
         centered, factor = self._factored()
-        rows = max(centered.observations - float(self.intercept), 1.0)
+        rows = max(centered.observations(self.unit) - float(self.intercept), 1.0)
         with np.errstate(divide="ignore"):
             determinant = factor.log_determinant - len(centered.gram) * np.log(self.alpha)
         return float(-0.5 * np.sum(rows * (np.log(2.0 * np.pi * noise) + 1.0) + determinant))
