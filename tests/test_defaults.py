@@ -169,15 +169,6 @@ def test_rows_far_out_on_a_line(factor):
     assert error(model, data) <= 1.05 * plain_error(data, False)
 
 
-def test_a_penalty_that_is_as_good_but_for_noise_is_the_larger_one():
-    from bochner.models.ways.penalty import or_next
-
-    noisy, clear = np.array([0.1, -0.2, 0.3, -0.1, 0.0]), np.array([0.1, 0.2, 0.1, 0.2, 0.1])
-    assert or_next(3, 9, lambda k: noisy) == 4
-    assert or_next(3, 9, lambda k: clear) == 3
-    assert or_next(8, 9, lambda k: noisy) == 8
-
-
 @pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive"])
 @pytest.mark.parametrize("seed", range(3))
 def test_losses_below_zero_have_a_best_penalty_too(loss, seed):

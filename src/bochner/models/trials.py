@@ -31,7 +31,7 @@ MOST_COLUMNS = 512  # of a linear part
 ALONE = 1e7  # a weight beside which no penalty lets the features count: ridge on the columns
 WEIGHTS = (0.0, 1.0, 5.0, 25.0, 125.0, ALONE)  # of the linear part, in proportion to the features
 FIRST = (0.0, 25.0)  # those with which scalings are compared
-USUAL = 5.0  # the weight where folds cannot tell which is best, and where a line is asked for
+USUAL, ASKED = 1.0, 5.0  # the weight where folds cannot tell which is best, and where a line is asked for
 DOUBT = 0.01  # by which share of its error what reaches far must be better
 NOISE = 1.0  # standard errors by which anything must be better than what is usual
 LABELS = 2.0  # and by which it must have fewer wrong labels than what is best for squares: it is one of a dozen
@@ -66,7 +66,7 @@ def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Blo
     sample = different_rows(sample)  # a repeated row counts as one with a weight does
     scales = ["robust", "standard", None] if wanted.scale == "auto" else [wanted.scale]
     may = not scipy.sparse.issparse(sample) and sample.shape[1] <= MOST_COLUMNS
-    weights = WEIGHTS if wanted.linear == "auto" and may else (USUAL,) if wanted.linear is True else (0.0,)
+    weights = WEIGHTS if wanted.linear == "auto" and may else (ASKED,) if wanted.linear is True else (0.0,)
     if len(scales) == 1 and len(weights) == 1:
         return Choice(scales[0], weights[0], "as asked")
     rows = different_rows(probe.X).shape[0]

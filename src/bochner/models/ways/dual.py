@@ -28,7 +28,6 @@ from .penalty import (
     edge_note,
     end_of,
     minimise,
-    or_next,
     settled,
     smallest,
     too_few,
@@ -228,10 +227,6 @@ def by_kernel_folds(folds: KernelFolds, alphas: np.ndarray, refine: bool) -> Cho
     if folds.classifies:
         window = slice(max(best - BELOW, 0), best + ABOVE + 1)
         best = window.start + smallest(counts[window])
-    elif refine:
-        first = best
-        best = or_next(first, len(tried), lambda k: folds.criteria((squares[k] - squares[first])[:, None]))
-        chosen = chosen if best == first else float(alphas[tried[best]])
     end = end_of(int(tried[best]), len(alphas))
     chosen = chosen if refine and not folds.classifies else float(alphas[tried][best])
     validated = folds.validated(squares[best], float(counts[best]))

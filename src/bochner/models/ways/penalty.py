@@ -20,7 +20,6 @@ GIVEN = "given"
 FEW = "too few rows to judge by: the largest candidate"
 BELOW, ABOVE = 2, 1  # how far from the best penalty for squares that for labels is looked for: it is mostly smaller
 LEVEL = 1.005  # times the smallest error that is no worse but for noise
-NOISE = 0.75  # standard errors of what folds lose, within which a larger penalty is as good
 PERFECT = 1e-3  # share of the variance left at the lower end, below which a smaller penalty would be of no use
 
 
@@ -105,17 +104,6 @@ def settled(alphas: np.ndarray, errors: np.ndarray) -> tuple[int, float]:
     if best + 1 < len(errors) and errors[best + 1] <= LEVEL * errors[best]:
         return best + 1, float(alphas[best + 1])
     return best, between(alphas, errors, best)
-
-
-def or_next(best: int, count: int, losses: Callable[[int], np.ndarray]) -> int:
-    """The best candidate, or the next larger one if that is as good but for noise; losses(k) is what folds lose by it.
-
-    The smallest of many noisy errors lies anywhere, and mostly at penalties that are too small.
-    """
-    if best + 1 == count:
-        return best
-    lost = losses(best + 1)
-    return best + 1 if np.sum(lost) <= NOISE * np.sqrt(len(lost) * np.var(lost, ddof=1)) else best
 
 
 def between(alphas: np.ndarray, errors: np.ndarray, best: int) -> float:
