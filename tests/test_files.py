@@ -557,6 +557,74 @@ def test_another_rule_for_missing_values_at_predict():
     assert np.isfinite(model.predict(blocks)).all()
 
 
+def test_all_missing_values_are_counted_whoever_took_them_for_missing(tmp_path):
+    """pyarrow takes some of the words that stand for nothing for null, and the others are left to us."""
+    tokens = ["1.5"] * 400
+    for k, token in enumerate(["NA", "", "?", "n/a"] * 4):
+        tokens[7 + 20 * k] = token
+    (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(f"{token},{k}" for k, token in enumerate(tokens)))
+    with pytest.raises(ValueError, match=r"'x' has 16 missing values, .* of them written .*\(first at row 7\)"):
+        read(tmp_path / "t.csv", target="y")
+    with pytest.warns(UserWarning, match="'x' holds numbers, but 16 of its values are empty or say something else"):
+        read(tmp_path / "t.csv", target="y", missing="mean")
+
+
+def test_missing_values_of_all_pieces_are_counted(tmp_path):
+    rows = 150_000  # more than are looked at together
+    frame = pd.DataFrame({"a": np.arange(rows, dtype=float), "c": ["u", "v"] * (rows // 2), "y": np.arange(rows)})
+    frame.loc[[5, 70_000, 149_999], "a"] = np.nan
+    frame.loc[[6, 140_000], "c"] = None
+    frame.loc[[7, 99_999], "y"] = np.nan
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=50_000)
+    with pytest.raises(ValueError, match=r"'a' has 3 missing values \(first at row 5\)"):
+        read(tmp_path / "t.parquet", drop=["y"])
+    with pytest.raises(ValueError, match=r"'c' has 2 missing values \(first at row 6\)"):
+        read(tmp_path / "t.parquet", drop=["a", "y"])
+    with pytest.raises(ValueError, match="target 'y' has 2 missing values"):
+        read(tmp_path / "t.parquet", target="y", missing="mean")
+    strict = read(frame.fillna({"a": 0.0, "c": "u"}), drop=["y"]).recipe
+    with pytest.raises(ValueError, match=r"'a' has 1 or more missing values \(first at row 5\)"):
+        read(tmp_path / "t.parquet", recipe=strict).read(0, 1000)
+
+
+@pytest.mark.parametrize(
+    "tokens, how, values",
+    [
+        (["1,234,567", "1,234", "12", "-5,000.25"], {}, [1234567.0, 1234.0, 12.0, -5000.25]),
+        (["1,234", "2,345"], {"decimal": "."}, [1234.0, 2345.0]),
+        (["12.345,67", "1.234", "3,5", "7"], {"decimal": ","}, [12345.67, 1234.0, 3.5, 7.0]),
+        (["12.345,67", "3,5", "1.234.567"], {}, [12345.67, 3.5, 1234567.0]),
+    ],
+)
+def test_digits_parted_by_threes(tmp_path, tokens, how, values):
+    frame = pd.DataFrame({"x": tokens * 5})
+    frame.to_csv(tmp_path / "t.csv", sep=";", index=False)
+    for source, reading in ((frame, how), (tmp_path / "t.csv", {"delimiter": ";", **how})):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            blocks = read(source, standardize=False, **reading)
+        assert len(told) == (0 if how else 1)
+        assert not told or "thousands" in str(told[0].message)
+        assert rows_of(blocks)[: len(values), 0].tolist() == values
+    again = bochner.blocks.Recipe.from_state(blocks.recipe.to_state())
+    assert again == blocks.recipe
+    assert again.encode(frame)[: len(values), 0].tolist() == values
+    assert rows_of(read(tmp_path / "t.csv", delimiter=";", recipe=again))[: len(values), 0].tolist() == values
+
+
+def test_dates_that_cannot_be_told_become_text_and_it_is_said(tmp_path):
+    days = [f"{k % 12 + 1:02d}/{k % 28 + 1:02d}/2021" for k in range(200)]
+    frame = pd.DataFrame({"when": days, "a": np.arange(200.0), "name": [f"n{k}" for k in range(200)]})
+    with pytest.warns(
+        UserWarning, match=r"1 of 3 columns hold dates .* became text: 'when' \(64 columns\); .*drop=\['when'\]"
+    ):
+        blocks = read(frame)
+    assert blocks.recipe.texts == ("when", "name")
+    read(frame, text_columns=["when"])  # which warns of nothing
+    iso = pd.DataFrame({"when": pd.to_datetime(days).strftime("%Y-%m-%d")})
+    assert read(iso).recipe.dates == ("when",)
+
+
 def test_latin_1_files_can_be_read(tmp_path):
     (tmp_path / "t.csv").write_bytes("ville,prix\nOrléans,1\nNîmes,2\n".encode("latin-1"))
     blocks = read(tmp_path / "t.csv", encoding="latin-1")

@@ -12,17 +12,27 @@ from typing import Any
 import numpy as np
 
 _spoken = "python"
+_others: frozenset[str] = frozenset()  # settings that the reader does not have
 
 
 @contextmanager
-def command_line() -> Iterator[None]:
-    """While this holds, messages speak of settings as the command line writes them."""
-    global _spoken
-    before, _spoken = _spoken, "command line"
+def command_line(without: Iterable[str] = ()) -> Iterator[None]:
+    """While this holds, messages speak of settings as the command line writes them.
+
+    without : settings that the command does not have, of which nothing is said.
+    """
+    global _spoken, _others
+    before = _spoken, _others
+    _spoken, _others = "command line", frozenset(without)
     try:
         yield
     finally:
-        _spoken = before
+        _spoken, _others = before
+
+
+def is_option(name: str) -> bool:
+    """Whether the reader of a message can give a setting of this name."""
+    return name not in _others
 
 
 def option(name: str, value: Any) -> str:

@@ -17,6 +17,7 @@ import bochner
 from ..blocks import Block, Recipe, rows_per_block
 from ..models.base import RandomFeatureModel
 from ..models.ways.calibration import probabilities
+from ..validation import command_line
 from .app import Printing, app, load_model, show, two_columns
 from .writing import writer_for
 
@@ -82,7 +83,7 @@ def predict(
         "format": format, "header": header, "delimiter": delimiter, "decimal": decimal, "encoding": encoding,
         "missing": missing,
     }  # fmt: skip
-    with printing.settings():
+    with printing.settings(), command_line(without=settings_of_fit(fitted)):
         blocks = rows_for(fitted, files, {"target": target, **reading})
         judge = None if predicts_several(fitted) else Judge(hasattr(fitted, "classes_"))
         rows = rows_at_a_time(fitted)
@@ -123,6 +124,11 @@ def rows_for(model: Any, files: list[str], how: dict[str, Any]) -> Any:
     if hasattr(model, "feature_names_in_"):
         return bochner.read(files, recipe=plain_recipe(model.feature_names_in_.tolist()), **how)
     return bochner.read(files, standardize=False, n_columns=model.n_features_in_, **how)
+
+
+def settings_of_fit(model: Any) -> list[str]:
+    """Settings of reading that are no options here: the columns are those of the fit, and so may be the means."""
+    return ["drop", "text_columns", *([] if hasattr(model, "recipe_") else ["missing"])]
 
 
 def columns_kept(blocks: Any, names: tuple[str, ...], rows: int) -> Iterator[dict[str, Any]]:

@@ -20,13 +20,13 @@ from ..bases import REGISTRY, Basis, RandomFourier
 from ..bases.base import PRECISIONS
 from ..bases.design import Design, times_columns
 from ..bases.settle import draw_seed
-from ..blocks import Block, Blocks, Journal, rows_per_block
+from ..blocks import Block, Blocks, Journal, rows_per_block, target_values
 from ..config import get_config
 from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive
-from .checks import row_slices, split_target, with_recipe
+from .checks import remember_columns, row_slices, split_target, with_recipe
 from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .importances import column_importances
@@ -342,9 +342,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         self.n_features_in_ = blocks.n_columns
         if blocks.recipe is not None:
             self.recipe_ = blocks.recipe
-            self.n_features_in_ = self.recipe_.n_inputs
-            if self.recipe_.names:
-                self.feature_names_in_ = np.array(self.recipe_.names, dtype=object)
+            remember_columns(self)
 
     def _require_same_columns(self, blocks: Blocks) -> None:
         columns = int(self.basis_.n_features_in_)
@@ -409,7 +407,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = to_numpy(X), to_numpy(y)
         if not reset and hasattr(self, "recipe_"):
-            return self._validate_rows(X), np.asarray(y)
+            return self._validate_rows(X), target_values(y)
         require_numbers(X)
         X, y = validate_data(
             self, X, y, reset=reset, accept_sparse="csr", dtype=self._dtypes(), ensure_all_finite=False,
