@@ -14,7 +14,19 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import bochner
 import bochner.models.rows as rows
-from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, read
+from bochner import (
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    LearnedFourierClassifier,
+    LearnedFourierRegressor,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    RandomFourier,
+    RandomMaxout,
+    advise,
+    read,
+    tune,
+)
 from bochner.blocks.recipe import hash_text
 
 rng = np.random.default_rng(0)
@@ -701,6 +713,78 @@ def test_frames_of_plain_numbers_stay_as_they_are():
         )
         assert not hasattr(model, "recipe_")
         assert np.array_equal(model.coef_, plain.coef_)
+
+
+SIBLINGS = {
+    "kernel ridge": lambda kind: (KernelRidgeRegressor, KernelRidgeClassifier)[kind](),
+    "learned": lambda kind: (LearnedFourierRegressor, LearnedFourierClassifier)[kind](
+        10, alpha=1e-3, frequency_alpha=1e-4, max_iter=5, random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+@pytest.mark.parametrize("name", SIBLINGS)
+@pytest.mark.parametrize("labels", [False, True])
+def test_models_of_whole_arrays_take_frames_too(tmp_path, kind, name, labels):
+    from pyarrow import Table
+
+    made = {"pandas": lambda f: f, "polars": pl.from_pandas, "arrow": Table.from_pandas}[kind]
+    few = MESSY[:150]
+    few = few.assign(y=np.where(few.y > few.y.median(), "high", "low")) if labels else few
+    inputs, recipe = few.drop(columns="y"), read(few, target="y", missing="mean").recipe
+    expected = SIBLINGS[name](labels).fit(recipe.encode(inputs), few.y)
+    for model in (
+        SIBLINGS[name](labels).fit(made(few), target="y"),
+        SIBLINGS[name](labels).fit(made(inputs), few.y.to_numpy()),
+    ):
+        assert model.recipe_ == recipe
+        assert model.n_features_in_ == inputs.shape[1]
+        assert model.feature_names_in_.tolist() == list(inputs)
+        assert np.array_equal(model.predict(made(few)), expected.predict(recipe.encode(inputs)))
+        model.save(tmp_path / "m.bochner")
+        again = bochner.load(tmp_path / "m.bochner")
+        assert again.recipe_ == recipe
+        assert np.array_equal(again.predict(made(inputs)), model.predict(made(inputs)))
+    assert not hasattr(model.fit(few[["a", "b"]].fillna(0.0), few.y), "recipe_")
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("solver", ["auto", "sgd"])
+def test_rows_of_frames_come_in_parts(solver):
+    inputs = MESSY.drop(columns="y")
+    given = {"random_state": 0, "alpha": 1e-2, "solver": solver}
+    model = RandomFeatureRegressor(RandomFourier(50), **given).partial_fit(MESSY[:300], target="y")
+    model.partial_fit(inputs[300:], MESSY.y[300:].astype(object))
+    recipe = read(MESSY[:300], target="y", missing="mean").recipe
+    assert model.recipe_ == recipe
+    expected = RandomFeatureRegressor(RandomFourier(50), **given)
+    for part in (slice(300), slice(300, None)):
+        expected.partial_fit(recipe.encode(inputs[part]), MESSY.y[part])
+    assert np.array_equal(model.predict(inputs), expected.predict(recipe.encode(inputs)))
+    labels = np.where(MESSY.y > 0.5, "high", "low")
+    classifier = RandomFeatureClassifier(RandomFourier(50), **given).partial_fit(inputs[:300], labels[:300])
+    classifier.partial_fit(inputs[300:].assign(label=labels[300:]), target="label")
+    assert classifier.score(inputs, labels) > 0.6
+    with pytest.raises(ValueError, match="y is given twice"):
+        classifier.partial_fit(inputs, labels, target="y")
+    with pytest.raises(ValueError, match="blocks have their own targets"):
+        classifier.partial_fit(read(MESSY, missing="mean"), target="y")
+
+
+def test_frames_are_tuned_and_advised_on_as_they_are_fitted():
+    few, inputs = MESSY[:300], MESSY[:300].drop(columns="y")
+    for found, again in (
+        (tune(inputs, few.y, basis=RandomFourier(50)), tune(few, target="y", basis=RandomFourier(50))),
+        (advise(inputs, few.y), advise(few, target="y")),
+    ):
+        models = [one.model().fit(inputs, few.y) for one in (found, again)]
+        assert models[0].recipe_.texts == ("city", "grade")
+        assert np.array_equal(models[0].predict(few), models[1].predict(few))
+    for call in (tune, advise):
+        for rows in (inputs, FRAME[["a", "b"]], FRAME[["a", "b"]].to_numpy()):
+            with pytest.raises(ValueError, match="^there are no targets: give y, or target, the column of"):
+                call(rows)
 
 
 def test_frames_that_cannot_be_fitted():

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+LARGEST = 1e150  # of numbers whose squares are summed: a hundred million of them find room in a float
 _spoken = "python"
 _others: frozenset[str] = frozenset()  # settings that the reader does not have
 
@@ -111,3 +112,9 @@ def require_finite(array: Any, name: str = "X", total: Callable[[np.ndarray], An
         row, *column = np.argwhere(~np.isfinite(array))[0]
         where = f" (first at row {row}" + (f", column {column[0]})" if column else ")")
     raise ValueError(f"{name} contains {kind}{where}; impute or drop such rows first.")
+
+
+def require_squares(largest: float, name: str) -> None:
+    """Refuse numbers so large that sums of their squares overflow."""
+    if largest > LARGEST:
+        raise ValueError(f"{name} has numbers as large as {largest:.3g}, whose squares overflow: rescale {name}.")

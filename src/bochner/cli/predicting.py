@@ -149,12 +149,13 @@ def plain_recipe(names: list[str]) -> Recipe:
 
 
 def rows_at_a_time(model: Any) -> int:
-    return rows_per_block(4 * int(model.basis_.n_components))
+    width = len(model.X_fit_) if hasattr(model, "X_fit_") else int(model.basis_.n_components)
+    return rows_per_block(4 * width)
 
 
 def predicted(model: Any, block: Block, wanted: dict[str, bool]) -> dict[str, np.ndarray]:
     """Named columns of the predictions of a block, which is on its way already: nothing is read or checked again."""
-    rows = block if isinstance(model, RandomFeatureModel) else block.X
+    rows = block if isinstance(model, RandomFeatureModel) or hasattr(model, "recipe_") else block.X
     if not hasattr(model, "classes_"):
         mean, *deviation = model.predict(rows, return_std=True) if wanted["std"] else (model.predict(rows),)
         return {**numbered("prediction", mean), **(numbered("std", deviation[0]) if wanted["std"] else {})}

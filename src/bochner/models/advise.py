@@ -98,7 +98,7 @@ def advise(
     best = race.contender_of(trial)
     m, why = enough_features(best, within)
     choice, chosen = best.choice, RandomFourier(m, bandwidth=trial.settings["bandwidth"], random_state=random_state)
-    wanted, _ = model._wanted(chosen, ready.blocks)
+    wanted, _ = model._wanted(chosen, ready)
     precision, because = choose_precision(chosen, choice, wanted, model._problem, ready)
     design = design_of(choice, chosen.set_params(precision=precision), ready.sample, ready.largest)
     solver, how = choose_exact(rows, design.n_components)

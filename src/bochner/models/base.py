@@ -25,7 +25,7 @@ from ..config import get_config
 from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
-from ..validation import require_choice, require_finite, require_numbers, require_positive
+from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
 from .checks import remember_columns, row_slices, split_target, with_recipe
 from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
@@ -186,7 +186,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         basis = self._chosen_basis()
         source = self.random_state if basis.random_state is None else basis.random_state
         basis.set_params(random_state=ready.remember(lambda: draw_seed(source)))
-        wanted, why = self._wanted(basis, ready.blocks)
+        wanted, why = self._wanted(basis, ready)
 
         def tried() -> tuple[Any, ...]:
             return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks)))
@@ -216,15 +216,17 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             raise ValueError(f"basis must be one of bochner's bases, or the name of one; got {self.basis!r}.")
         return clone(self.basis)
 
-    def _wanted(self, basis: Basis, blocks: Blocks) -> tuple[Wanted, str]:
+    def _wanted(self, basis: Basis, ready: Ready) -> tuple[Wanted, str]:
         """What is to be tried, and why not more."""
         scale, linear, why = self.scale, self.linear, ""
         if basis.has_units:
             why = "rows as they are: a number was given in their units"
-        elif blocks.read(0, 1).X.dtype.itemsize == 1:
+        elif ready.blocks.read(0, 1).X.dtype.itemsize == 1:
             why = "rows as they are: columns of 8 bits share a unit"
         if why:
             scale, linear = None if scale == "auto" else scale, False if linear == "auto" else linear
+        if scale is not None:
+            require_squares(ready.largest, "X")
         if linear == "auto" and (solver_name(self.solver) in METHODS or self.max_coefficient is not None):
             linear = False  # steps on batches need columns of like size, and bounds are those of features
         return Wanted(scale, linear, bool(self.fit_intercept), self._classifies), why

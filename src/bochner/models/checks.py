@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import to_numpy
-from ..blocks import encoded_frame, frame_blocks, rows_per_block
+from ..blocks import Block, encoded_frame, frame_blocks, rows_per_block
 from ..validation import require_finite
 
 
@@ -59,6 +59,11 @@ def encoded_rows(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
         return X, y
     model.recipe_ = encoded[2]
     return encoded[:2]
+
+
+def rows_by_recipe(model: Any, X: Any) -> Any:
+    """Rows to predict of a model that has a recipe; those of a block were made by it already."""
+    return X.X if isinstance(X, Block) else model.recipe_.encode(X)
 
 
 def remember_columns(model: Any) -> None:
