@@ -782,9 +782,9 @@ def test_frames_are_tuned_and_advised_on_as_they_are_fitted():
         assert models[0].recipe_.texts == ("city", "grade")
         assert np.array_equal(models[0].predict(few), models[1].predict(few))
     for call in (tune, advise):
-        for rows in (inputs, FRAME[["a", "b"]], FRAME[["a", "b"]].to_numpy()):
-            with pytest.raises(ValueError, match="^there are no targets: give y, or target, the column of"):
-                call(rows)
+        for given in (inputs, FRAME[["a", "b"]], FRAME[["a", "b"]].to_numpy()):
+            with pytest.raises(ValueError, match=r"^there are no targets: give y, or target, the column of"):
+                call(given)
 
 
 def test_frames_that_cannot_be_fitted():
