@@ -81,9 +81,9 @@ def test_units_of_columns_do_not_matter():
 
 
 @pytest.mark.parametrize("rows", [12, 40, 150, 400])
-def test_never_more_features_than_rows_but_for_a_few_that_cost_nothing(rows):
+def test_never_more_features_than_rows(rows):
     advice = advise(Z[:rows], SMOOTH[:rows])
-    assert 256 <= advice.n_components <= max(rows, 256)
+    assert 2 <= advice.n_components <= rows
     advice.model().fit(Z[:rows], SMOOTH[:rows])
 
 

@@ -278,9 +278,51 @@ def test_missing_values_at_predict(capsys):
     assert "give --missing mean" in err
     code, out, err = run(capsys, "predict", "m.bochner", "holes.csv", "--missing", "mean", "--out", "p.csv", "--json")
     assert code == 0
-    assert "bochner: note: column 'a' holds numbers, but one of its values says something else ('?')" in err
+    assert "bochner: note: column 'a' holds numbers, but 2 of its values are empty or say something else ('?')" in err
     assert json.loads(out)["notes"] == [err.strip().removeprefix("bochner: note: ")]
     assert np.isfinite(pd.read_csv("p.csv").prediction).all()
+
+
+def test_predict_speaks_of_its_own_options_only(capsys):
+    succeed(capsys, "fit", "train.parquet", "--target", "y", "--components", 50, "--out", "m.bochner")
+    bochner.RandomFeatureRegressor(bochner.RandomFourier(5)).fit(FRAME[["a"]], FRAME.y).save("plain.bochner")
+    holes = FRAME.drop(columns=["y", "label"])
+    holes.loc[[5, 6], "a"] = np.nan
+    holes.to_csv("holes.csv", index=False)
+    for model, advice in (("m.bochner", "give --missing mean to impute."), ("plain.bochner", "clean it first.")):
+        code, _, err = run(capsys, "predict", model, "holes.csv", "--missing", "refuse", "--out", "p.csv")
+        assert code == 1
+        assert err == f"bochner: column 'a' has 2 missing values (first at row 5): {advice}\n"
+
+
+def test_the_penalty_by_generalised_cross_validation(capsys):
+    words = ["fit", "train.parquet", "--target", "y", "--components", 50, "--out", "m.bochner", "--json"]
+    found = json.loads(succeed(capsys, *words, "--alpha", "gcv"))
+    assert any("generalised" in line for line in found["explanation"])
+
+
+def test_dates_that_became_text_are_told(capsys):
+    days = [f"{k % 12 + 1}/{k % 28 + 1}/2021" for k in range(N)]
+    FRAME[["a", "y"]].assign(when=days).to_csv("dated.csv", index=False)
+    code, _, err = run(capsys, "fit", "dated.csv", "--target", "y", "--components", 20, "--out", "m.bochner")
+    assert code == 0
+    assert "note: 1 of 2 columns hold dates whose day and month cannot be told apart" in err
+    assert "became text: 'when' (64 columns)" in err
+    assert "--drop when" in err
+    assert "--categories 16" in err
+
+
+@pytest.mark.parametrize("name", ["KernelRidgeRegressor", "LearnedFourierRegressor"])
+def test_models_of_frames_whose_rows_are_encoded(capsys, name):
+    inputs = FRAME.drop(columns=["y", "label"])[:200]
+    more = {"n_components": 10, "max_iter": 3, "random_state": 0} if "Learned" in name else {}
+    model = getattr(bochner, name)(alpha=1e-3, **more, **({"frequency_alpha": 1e-4} if more else {}))
+    model.fit(inputs, FRAME.y[:200]).save("m.bochner")
+    out = json.loads(succeed(capsys, "info", "m.bochner", "--json"))
+    assert out["columns"] == ["a", "b", "c", "city"]
+    assert any(line.startswith("expected: not known: ") for line in out["explanation"])
+    succeed(capsys, "predict", "m.bochner", "new.csv", "--out", "p.csv")
+    assert np.allclose(pd.read_csv("p.csv").prediction, model.predict(FRAME))
 
 
 def test_decimal_commas_and_dates(capsys):
@@ -369,7 +411,7 @@ FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
         ([*FIT, "--basis", "maxot"], "did you mean 'maxout'"),
         ([*FIT, "--components", "many"], "many"),
         ([*FIT, "--components", "0"], "n_components must be an integer of at least 1"),
-        ([*FIT, "--alpha", "x"], "alpha must be a number, 'auto' or 'loo'"),
+        ([*FIT, "--alpha", "x"], "alpha must be a number, 'auto', 'loo' or 'gcv'"),
         ([*FIT, "--alpha", "-1"], "alpha must be a positive"),
         ([*FIT, "--solver", "cheat"], "--solver cheat is not known"),
         ([*FIT, "--memory", "lots"], "memory must be a size"),

@@ -11,14 +11,21 @@ from sklearn.preprocessing import StandardScaler
 import bochner
 from bad_tempered import KINDS, Data, made
 from bochner import (
+    DistributionClassifier,
+    DistributionRegressor,
     Fastfood,
     FixedFourier,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
+    LearnedFourierClassifier,
+    LearnedFourierRegressor,
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     RandomFourier,
     RandomMaxout,
+    advise,
+    mmd,
+    tune,
 )
 from bochner.bases import REGISTRY
 from bochner.bench.defaults import judge, some_rows
@@ -364,6 +371,87 @@ def test_rows_repeated_or_weighted_or_in_another_order(solver, labels):
     again = np.repeat(np.arange(len(data.y)), times)[order]
     repeated = kind_of_model(RandomFourier(80, bandwidth=2.0), **how).fit(data.X[again], data.y[again])
     assert repeated.alpha_ == pytest.approx(weighted.alpha_, rel=1e-6)
+
+
+@pytest.mark.parametrize("precision", [None, "int8", "int14"])
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg"])
+def test_weights_are_repetitions_where_nothing_is_learned_from_a_sample(solver, precision):
+    """The step of integers is learned from 500 rows: with more of them, repeated rows have another sample."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((120, 3))
+    y, times = np.sin(X[:, 0]), random.integers(1, 4, 120)
+    how = {"alpha": 0.01, "scale": None, "solver": solver, "precision": precision, "random_state": 0}
+    weighted = RandomFeatureRegressor(RandomFourier(200, bandwidth=2.0), **how).fit(X, y, times)
+    repeated = RandomFeatureRegressor(RandomFourier(200, bandwidth=2.0), **how)
+    repeated.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["random", "kernel", "learned", "bags", "tune", "advise", "mmd"])
+def test_numbers_whose_squares_overflow_are_refused_without_warnings(name):
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((60, 3)), random.standard_normal(60)
+    calls = {
+        "random": lambda X, y: RandomFeatureRegressor(RandomFourier(20)).fit(X, y),
+        "kernel": lambda X, y: KernelRidgeRegressor().fit(X, y),
+        "learned": lambda X, y: LearnedFourierRegressor(10).fit(X, y),
+        "bags": lambda X, y: DistributionRegressor().fit(list(X.reshape(20, 3, 3)), y[:20]),
+        "tune": lambda X, y: tune(X, y, basis=RandomFourier(20)),
+        "advise": lambda X, y: advise(X, y),
+        "mmd": lambda X, y: mmd(X, X + 1.0),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(
+            ValueError, match=r"^X has numbers as large as .*e\+300, whose squares overflow: rescale X\.$"
+        ):
+            calls[name](X * 1e300, y)
+        if name != "mmd":
+            with pytest.raises(ValueError, match=r"^y has numbers as large as .*e\+300, whose squares overflow: resc"):
+                calls[name](X, y * 1e300)
+
+
+def test_candidates_that_differ_by_the_weight_of_the_line_are_told_apart():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((300, 3))
+    model = RandomFeatureRegressor(RandomFourier(100), random_state=0).fit(X, X[:, 0] + 0.3 * np.sin(3 * X[:, 1]))
+    line = next(line for line in model.explain_fit().splitlines() if line.startswith("rows: "))
+    told = [part.rsplit(" ", 1)[0] for part in line.split("of the mean: ")[1].rstrip(")").split(", ")]
+    assert len(told) == len(set(told)) == 3
+    assert any("linear of weight" in part for part in told)
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_every_model_says_what_to_expect(labels, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((400, 2))
+    y = np.sin(2 * X[:, 0]) + 0.3 * random.standard_normal(400)
+    y = y > 0 if labels else y
+    learned = (LearnedFourierRegressor, LearnedFourierClassifier)[labels]
+    model = learned(10, alpha=[1e-3, 1e-2], frequency_alpha=1e-4, max_iter=10, random_state=0).fit(X[:200], y[:200])
+    assert abs(model.cv_score_ - model.score(X[200:], y[200:])) < 0.1
+    assert 0 < model.cv_standard_error_ < 0.1
+    words = "of labels wrong (folds that chose the penalties, 200 rows)" if labels else "R^2 "
+    assert words in model.explain_fit()
+    model.save(tmp_path / "m.bochner")
+    again = bochner.load(tmp_path / "m.bochner")
+    assert (again.cv_score_, again.explain_fit()) == (model.cv_score_, model.explain_fit())
+    model.set_params(alpha=1e-3).fit(X[:200], y[:200])
+    assert model.cv_score_ is model.cv_standard_error_ is None
+    assert "expected: not known: both penalties were given" in model.explain_fit()
+
+    kernel = (KernelRidgeRegressor, KernelRidgeClassifier)[labels]().fit(X[:200], y[:200])
+    told = kernel.explain_fit()
+    assert ("of labels wrong" if labels else f"R^2 {kernel.cv_score_:.4g}") in told
+    assert f"alpha = {kernel.alpha_:.4g} ({kernel.penalty_})" in told
+    assert "expected: not known: the penalty was given" in kernel.set_params(alpha=1.0).fit(X, y).explain_fit()
+
+    bags, values = list(X.reshape(80, 5, 2)), y.reshape(80, 5).mean(axis=1)
+    means = values > 0.5 if labels else values
+    bagged = (DistributionRegressor, DistributionClassifier)[labels](RandomFourier(50), random_state=0).fit(bags, means)
+    assert bagged.cv_score_ == bagged.second_.cv_score_ is not None
+    assert bagged.cv_standard_error_ == bagged.second_.cv_standard_error_
+    assert "not known" not in bagged.explain_fit()
 
 
 def test_copies_of_rows_share_a_fold():

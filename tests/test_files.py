@@ -14,7 +14,19 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import bochner
 import bochner.models.rows as rows
-from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, read
+from bochner import (
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    LearnedFourierClassifier,
+    LearnedFourierRegressor,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    RandomFourier,
+    RandomMaxout,
+    advise,
+    read,
+    tune,
+)
 from bochner.blocks.recipe import hash_text
 
 rng = np.random.default_rng(0)
@@ -557,6 +569,74 @@ def test_another_rule_for_missing_values_at_predict():
     assert np.isfinite(model.predict(blocks)).all()
 
 
+def test_all_missing_values_are_counted_whoever_took_them_for_missing(tmp_path):
+    """pyarrow takes some of the words that stand for nothing for null, and the others are left to us."""
+    tokens = ["1.5"] * 400
+    for k, token in enumerate(["NA", "", "?", "n/a"] * 4):
+        tokens[7 + 20 * k] = token
+    (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(f"{token},{k}" for k, token in enumerate(tokens)))
+    with pytest.raises(ValueError, match=r"'x' has 16 missing values, .* of them written .*\(first at row 7\)"):
+        read(tmp_path / "t.csv", target="y")
+    with pytest.warns(UserWarning, match="'x' holds numbers, but 16 of its values are empty or say something else"):
+        read(tmp_path / "t.csv", target="y", missing="mean")
+
+
+def test_missing_values_of_all_pieces_are_counted(tmp_path):
+    rows = 150_000  # more than are looked at together
+    frame = pd.DataFrame({"a": np.arange(rows, dtype=float), "c": ["u", "v"] * (rows // 2), "y": np.arange(rows)})
+    frame.loc[[5, 70_000, 149_999], "a"] = np.nan
+    frame.loc[[6, 140_000], "c"] = None
+    frame.loc[[7, 99_999], "y"] = np.nan
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=50_000)
+    with pytest.raises(ValueError, match=r"'a' has 3 missing values \(first at row 5\)"):
+        read(tmp_path / "t.parquet", drop=["y"])
+    with pytest.raises(ValueError, match=r"'c' has 2 missing values \(first at row 6\)"):
+        read(tmp_path / "t.parquet", drop=["a", "y"])
+    with pytest.raises(ValueError, match="target 'y' has 2 missing values"):
+        read(tmp_path / "t.parquet", target="y", missing="mean")
+    strict = read(frame.fillna({"a": 0.0, "c": "u"}), drop=["y"]).recipe
+    with pytest.raises(ValueError, match=r"'a' has 1 or more missing values \(first at row 5\)"):
+        read(tmp_path / "t.parquet", recipe=strict).read(0, 1000)
+
+
+@pytest.mark.parametrize(
+    "tokens, how, values",
+    [
+        (["1,234,567", "1,234", "12", "-5,000.25"], {}, [1234567.0, 1234.0, 12.0, -5000.25]),
+        (["1,234", "2,345"], {"decimal": "."}, [1234.0, 2345.0]),
+        (["12.345,67", "1.234", "3,5", "7"], {"decimal": ","}, [12345.67, 1234.0, 3.5, 7.0]),
+        (["12.345,67", "3,5", "1.234.567"], {}, [12345.67, 3.5, 1234567.0]),
+    ],
+)
+def test_digits_parted_by_threes(tmp_path, tokens, how, values):
+    frame = pd.DataFrame({"x": tokens * 5})
+    frame.to_csv(tmp_path / "t.csv", sep=";", index=False)
+    for source, reading in ((frame, how), (tmp_path / "t.csv", {"delimiter": ";", **how})):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            blocks = read(source, standardize=False, **reading)
+        assert len(told) == (0 if how else 1)
+        assert not told or "thousands" in str(told[0].message)
+        assert rows_of(blocks)[: len(values), 0].tolist() == values
+    again = bochner.blocks.Recipe.from_state(blocks.recipe.to_state())
+    assert again == blocks.recipe
+    assert again.encode(frame)[: len(values), 0].tolist() == values
+    assert rows_of(read(tmp_path / "t.csv", delimiter=";", recipe=again))[: len(values), 0].tolist() == values
+
+
+def test_dates_that_cannot_be_told_become_text_and_it_is_said(tmp_path):
+    days = [f"{k % 12 + 1:02d}/{k % 28 + 1:02d}/2021" for k in range(200)]
+    frame = pd.DataFrame({"when": days, "a": np.arange(200.0), "name": [f"n{k}" for k in range(200)]})
+    with pytest.warns(
+        UserWarning, match=r"1 of 3 columns hold dates .* became text: 'when' \(64 columns\); .*drop=\['when'\]"
+    ):
+        blocks = read(frame)
+    assert blocks.recipe.texts == ("when", "name")
+    read(frame, text_columns=["when"])  # which warns of nothing
+    iso = pd.DataFrame({"when": pd.to_datetime(days).strftime("%Y-%m-%d")})
+    assert read(iso).recipe.dates == ("when",)
+
+
 def test_latin_1_files_can_be_read(tmp_path):
     (tmp_path / "t.csv").write_bytes("ville,prix\nOrléans,1\nNîmes,2\n".encode("latin-1"))
     blocks = read(tmp_path / "t.csv", encoding="latin-1")
@@ -633,6 +713,78 @@ def test_frames_of_plain_numbers_stay_as_they_are():
         )
         assert not hasattr(model, "recipe_")
         assert np.array_equal(model.coef_, plain.coef_)
+
+
+SIBLINGS = {
+    "kernel ridge": lambda kind: (KernelRidgeRegressor, KernelRidgeClassifier)[kind](),
+    "learned": lambda kind: (LearnedFourierRegressor, LearnedFourierClassifier)[kind](
+        10, alpha=1e-3, frequency_alpha=1e-4, max_iter=5, random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+@pytest.mark.parametrize("name", SIBLINGS)
+@pytest.mark.parametrize("labels", [False, True])
+def test_models_of_whole_arrays_take_frames_too(tmp_path, kind, name, labels):
+    from pyarrow import Table
+
+    made = {"pandas": lambda f: f, "polars": pl.from_pandas, "arrow": Table.from_pandas}[kind]
+    few = MESSY[:150]
+    few = few.assign(y=np.where(few.y > few.y.median(), "high", "low")) if labels else few
+    inputs, recipe = few.drop(columns="y"), read(few, target="y", missing="mean").recipe
+    expected = SIBLINGS[name](labels).fit(recipe.encode(inputs), few.y)
+    for model in (
+        SIBLINGS[name](labels).fit(made(few), target="y"),
+        SIBLINGS[name](labels).fit(made(inputs), few.y.to_numpy()),
+    ):
+        assert model.recipe_ == recipe
+        assert model.n_features_in_ == inputs.shape[1]
+        assert model.feature_names_in_.tolist() == list(inputs)
+        assert np.array_equal(model.predict(made(few)), expected.predict(recipe.encode(inputs)))
+        model.save(tmp_path / "m.bochner")
+        again = bochner.load(tmp_path / "m.bochner")
+        assert again.recipe_ == recipe
+        assert np.array_equal(again.predict(made(inputs)), model.predict(made(inputs)))
+    assert not hasattr(model.fit(few[["a", "b"]].fillna(0.0), few.y), "recipe_")
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("solver", ["auto", "sgd"])
+def test_rows_of_frames_come_in_parts(solver):
+    inputs = MESSY.drop(columns="y")
+    given = {"random_state": 0, "alpha": 1e-2, "solver": solver}
+    model = RandomFeatureRegressor(RandomFourier(50), **given).partial_fit(MESSY[:300], target="y")
+    model.partial_fit(inputs[300:], MESSY.y[300:].astype(object))
+    recipe = read(MESSY[:300], target="y", missing="mean").recipe
+    assert model.recipe_ == recipe
+    expected = RandomFeatureRegressor(RandomFourier(50), **given)
+    for part in (slice(300), slice(300, None)):
+        expected.partial_fit(recipe.encode(inputs[part]), MESSY.y[part])
+    assert np.array_equal(model.predict(inputs), expected.predict(recipe.encode(inputs)))
+    labels = np.where(MESSY.y > 0.5, "high", "low")
+    classifier = RandomFeatureClassifier(RandomFourier(50), **given).partial_fit(inputs[:300], labels[:300])
+    classifier.partial_fit(inputs[300:].assign(label=labels[300:]), target="label")
+    assert classifier.score(inputs, labels) > 0.6
+    with pytest.raises(ValueError, match="y is given twice"):
+        classifier.partial_fit(inputs, labels, target="y")
+    with pytest.raises(ValueError, match="blocks have their own targets"):
+        classifier.partial_fit(read(MESSY, missing="mean"), target="y")
+
+
+def test_frames_are_tuned_and_advised_on_as_they_are_fitted():
+    few, inputs = MESSY[:300], MESSY[:300].drop(columns="y")
+    for found, again in (
+        (tune(inputs, few.y, basis=RandomFourier(50)), tune(few, target="y", basis=RandomFourier(50))),
+        (advise(inputs, few.y), advise(few, target="y")),
+    ):
+        models = [one.model().fit(inputs, few.y) for one in (found, again)]
+        assert models[0].recipe_.texts == ("city", "grade")
+        assert np.array_equal(models[0].predict(few), models[1].predict(few))
+    for call in (tune, advise):
+        for given in (inputs, FRAME[["a", "b"]], FRAME[["a", "b"]].to_numpy()):
+            with pytest.raises(ValueError, match=r"^there are no targets: give y, or target, the column of"):
+                call(given)
 
 
 def test_frames_that_cannot_be_fitted():

@@ -15,6 +15,7 @@ from bochner import (
     Fastfood,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
+    LearnedFourierRegressor,
     RandomBins,
     RandomFeatureClassifier,
     RandomFeatureRegressor,
@@ -337,3 +338,24 @@ def test_the_second_stage_of_a_distribution_goes_to_onnx(tmp_path):
     model.fit(bags, np.arange(30.0)).second_.to_onnx(tmp_path / "m", dtype="float64")
     (found,) = onnxruntime.InferenceSession(tmp_path / "m").run(None, {"X": model.embed(bags)})
     np.testing.assert_allclose(found, model.predict(bags), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [RandomFeatureRegressor, KernelRidgeRegressor, LearnedFourierRegressor])
+def test_gaps_of_a_frame_are_filled_and_text_is_refused(kind):
+    pandas = pytest.importorskip("pandas")
+    X = rows(80, 3, spread=50.0)
+    y = np.sin(X[:, 0] / 50.0)
+    X[::7, 1] = np.nan
+    model = {
+        RandomFeatureRegressor: lambda: RandomFeatureRegressor(RandomFourier(30), random_state=0),
+        KernelRidgeRegressor: KernelRidgeRegressor,
+        LearnedFourierRegressor: lambda: LearnedFourierRegressor(
+            10, alpha=1e-3, frequency_alpha=1e-4, max_iter=3, random_state=0
+        ),
+    }[kind]()
+    frame = pandas.DataFrame(X, columns=list("abc"))
+    model.fit(frame, y)
+    found = session(to_bytes(model, dtype="float64")).run(["predictions"], {"X": X.astype(np.float64)})[0]
+    assert np.allclose(np.ravel(found), model.predict(frame), atol=1e-9)
+    with pytest.raises(ValueError, match="'d' holds text, which the ONNX file cannot encode"):
+        to_bytes(model.fit(frame.assign(d=["u", "v"] * 40), y))

@@ -11,18 +11,29 @@ from typing import Any
 
 import numpy as np
 
+LARGEST = 1e150  # of numbers whose squares are summed: a hundred million of them find room in a float
 _spoken = "python"
+_others: frozenset[str] = frozenset()  # settings that the reader does not have
 
 
 @contextmanager
-def command_line() -> Iterator[None]:
-    """While this holds, messages speak of settings as the command line writes them."""
-    global _spoken
-    before, _spoken = _spoken, "command line"
+def command_line(without: Iterable[str] = ()) -> Iterator[None]:
+    """While this holds, messages speak of settings as the command line writes them.
+
+    without : settings that the command does not have, of which nothing is said.
+    """
+    global _spoken, _others
+    before = _spoken, _others
+    _spoken, _others = "command line", frozenset(without)
     try:
         yield
     finally:
-        _spoken = before
+        _spoken, _others = before
+
+
+def is_option(name: str) -> bool:
+    """Whether the reader of a message can give a setting of this name."""
+    return name not in _others
 
 
 def option(name: str, value: Any) -> str:
@@ -101,3 +112,9 @@ def require_finite(array: Any, name: str = "X", total: Callable[[np.ndarray], An
         row, *column = np.argwhere(~np.isfinite(array))[0]
         where = f" (first at row {row}" + (f", column {column[0]})" if column else ")")
     raise ValueError(f"{name} contains {kind}{where}; impute or drop such rows first.")
+
+
+def require_squares(largest: float, name: str) -> None:
+    """Refuse numbers so large that sums of their squares overflow."""
+    if largest > LARGEST:
+        raise ValueError(f"{name} has numbers as large as {largest:.3g}, whose squares overflow: rescale {name}.")

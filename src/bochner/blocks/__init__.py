@@ -3,12 +3,12 @@
 from .base import Block, Blocks, rows_per_block
 from .checkpoint import CheckpointedBlocks, Journal, forget_checkpoint
 from .files import TableBlocks, read
-from .frames import frame_blocks
+from .frames import encoded_frame, frame_blocks, target_values
 from .memory import MemoryBlocks
 from .progress import Progress
 from .recipe import Recipe, SparseRecipe
 
 __all__ = [
     "Block", "Blocks", "CheckpointedBlocks", "Journal", "MemoryBlocks", "Progress", "Recipe", "SparseRecipe",
-    "TableBlocks", "forget_checkpoint", "frame_blocks", "read", "rows_per_block",
+    "TableBlocks", "encoded_frame", "forget_checkpoint", "frame_blocks", "read", "rows_per_block", "target_values",
 ]  # fmt: skip

@@ -40,7 +40,7 @@ class TableBlocks(Blocks):
         def encoded() -> Iterator[tuple[Any, Any, Any]]:
             first = start
             for chunk in self.table.chunks(start, rows):
-                yield self.encoder.encode_chunk(chunk, first), chunk.target, chunk.weight
+                yield self.encoder.encode_chunk(chunk, first, self.n_rows), chunk.target, chunk.weight
                 first += len(chunk.numbers)
 
         return regroup(encoded(), start, rows)
@@ -52,7 +52,7 @@ class TableBlocks(Blocks):
             inside = numbers[(numbers >= start) & (numbers < start + len(chunk.numbers))]
             if len(inside):
                 few = chunk.only(inside - start)
-                parts.append((self.encoder.encode_chunk(few, int(inside[0])), few.target, few.weight))
+                parts.append((self.encoder.encode_chunk(few, int(inside[0]), self.n_rows), few.target, few.weight))
         X, y, weight = (None if part[0] is None else stack(part) for part in zip(*parts, strict=True))
         return Block(X, y, weight, 0)
 
@@ -175,12 +175,15 @@ def learn(
         hashed, dropped = option("text", "hash"), option("drop", [name])
         raise ValueError(f"column {name!r} has more than {limit:,} different texts: use {hashed}, or {dropped}.")
     listed = tuple(np.array(sorted(seen) if len(seen) <= limit else [], dtype=object) for seen in found)
+    widths = (len(values) or categories for values in listed)
+    summary.tell_dates(table, dict(zip(table.texts, widths, strict=True)))
     plain = table.dtype if not (standardize or missing == "mean" or table.texts) else ""
     dtype = plain or ("float64" if table.dtype == "float64" else "float32")
     dates = [name for name in table.numbers if name in table.dates or hows.get(name) == "date"]
     return Recipe(
         tuple(table.names), tuple(table.texts), summary.mean, summary.deviations, listed, categories, missing,
-        standardize, dtype, tuple(name for name in hows if hows[name] == "comma"), tuple(dates),
+        standardize, dtype, tuple(name for name in hows if "comma" in hows[name]), tuple(dates),
+        tuple(name for name in hows if "grouped" in hows[name]),
     )  # fmt: skip
 
 
@@ -208,7 +211,7 @@ def follow(table: Table, recipe: Recipe, missing: str, decimal: str | None) -> N
 
     def how(name: str) -> str:
         kind = recipe.how(name)
-        return kind if decimal is None or kind == "date" else DECIMALS[decimal]
+        return kind if decimal is None or kind == "date" else DECIMALS[decimal]["grouped" in kind]
 
     def begin() -> Summary:
         return Summary(table, 0, "mean", {name: how(name) for name in table.texts if name not in recipe.texts})

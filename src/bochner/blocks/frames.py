@@ -10,6 +10,7 @@ import numpy as np
 from .base import Blocks
 from .files import TableBlocks, read
 from .memory import MemoryBlocks
+from .recipe import Recipe
 
 
 def is_frame(X: Any) -> bool:
@@ -17,8 +18,8 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "dtypes") and not hasattr(X, "collect"))
 
 
-def frame_blocks(X: Any, y: Any, weight: Any) -> Blocks | None:
-    """The rows of a frame that holds more than plain numbers, by a recipe learned from it; None for anything else."""
+def encoded_frame(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, Recipe] | None:
+    """A frame of more than plain numbers as numbers, its targets, and the recipe learned; None for anything else."""
     if not is_frame(X) or is_plain(X):
         return None
     if y is None:
@@ -27,9 +28,17 @@ def frame_blocks(X: Any, y: Any, weight: Any) -> Blocks | None:
     assert isinstance(blocks, TableBlocks)
     if blocks.n_rows == 0:
         raise ValueError("there are no rows: at least one is needed.")
-    encoded = blocks.read(0, blocks.n_rows).X
+    return blocks.read(0, blocks.n_rows).X, target_values(y), blocks.recipe
+
+
+def frame_blocks(X: Any, y: Any, weight: Any) -> Blocks | None:
+    """The rows of a frame that holds more than plain numbers, in blocks with their recipe; None for anything else."""
+    encoded = encoded_frame(X, y)
+    if encoded is None:
+        return None
+    rows, targets, recipe = encoded
     # By way of a map, since blocks in memory are taken for plain arrays, which have no recipe.
-    return MemoryBlocks(encoded, target_values(y), weight, recipe=blocks.recipe).map(lambda block: block)
+    return MemoryBlocks(rows, targets, weight, recipe=recipe).map(lambda block: block)
 
 
 def is_plain(X: Any) -> bool:

@@ -10,13 +10,12 @@ rest being missing; a date is the number of days since 1970.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..validation import option
+from ..validation import is_option, option
 from .chunk import Chunk, Text, chunk_of_frame
 
 MOST_COLUMNS = 1 << 20  # for hashed text
@@ -27,6 +26,7 @@ class Recipe:
     """names: the columns in order. means, deviations: of the numbers. categories: of each text, empty if hashed.
 
     commas, dates: the numbers that have decimal commas where they come as text, and those that are dates.
+    groups: those whose digits are parted by threes, as in 1,234,567, or 1.234.567 beside decimal commas.
     """
 
     names: tuple[str, ...]
@@ -40,6 +40,7 @@ class Recipe:
     dtype: str
     commas: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.names) - len(self.texts)
@@ -47,7 +48,7 @@ class Recipe:
         sound = (
             all(isinstance(name, str) for name in (*self.names, *self.texts))
             and set(self.texts) <= set(self.names)
-            and set(self.commas) | set(self.dates) <= set(self.names) - set(self.texts)
+            and set(self.commas) | set(self.dates) | set(self.groups) <= set(self.names) - set(self.texts)
             and all(a.shape == (count,) and a.dtype == np.float64 and np.isfinite(a).all() for a in arrays)
             and bool((self.deviations > 0).all())
             and len(self.categories) == len(self.texts)
@@ -67,8 +68,9 @@ class Recipe:
         return [name for name in self.names if name not in self.texts]
 
     def how(self, name: str) -> str:
-        """What the text of a column of numbers says: "number", "comma" or "date"."""
-        return "comma" if name in self.commas else "date" if name in self.dates else "number"
+        """What the text of a column of numbers says: "number", "comma" (either of them "grouped") or "date"."""
+        kind = "comma" if name in self.commas else "date" if name in self.dates else "number"
+        return f"grouped {kind}" if name in self.groups else kind
 
     @property
     def n_inputs(self) -> int:
@@ -111,26 +113,30 @@ class Recipe:
             )
         return Chunk(rows, {})
 
-    def encode_chunk(self, chunk: Chunk, start: int = 0) -> np.ndarray:
-        """The rows of a chunk as numbers; `start` is the number of the first of them."""
+    def encode_chunk(self, chunk: Chunk, start: int = 0, rows: int | None = None) -> np.ndarray:
+        """The rows of a chunk as numbers; `start` is the number of the first of them, `rows` how many there are in all.
+
+        What is refused is counted in the chunk: if there are more rows, there may be more of it.
+        """
         out = np.zeros((len(chunk.numbers), self.n_columns), dtype=self.dtype)
-        self._encode_numbers(chunk.numbers, out[:, : len(self.means)], start)
+        more = rows is not None and rows > len(chunk.numbers)
+        self._encode_numbers(chunk.numbers, out[:, : len(self.means)], start, more)
         place = len(self.means)
         for name, categories in zip(self.texts, self.categories, strict=True):
             width = self._width(categories)
-            self._encode_text(name, chunk.text[name], categories, out[:, place : place + width], start)
+            if self.missing == "refuse":
+                require_text(name, chunk.text[name], start, more)
+            self._encode_text(name, chunk.text[name], categories, out[:, place : place + width])
             place += width
         return out
 
-    def _encode_numbers(self, values: np.ndarray, out: np.ndarray, start: int) -> None:
-        if require_sound(values, self.numbers, self.missing, start):
+    def _encode_numbers(self, values: np.ndarray, out: np.ndarray, start: int, more: bool) -> None:
+        if require_sound(values, self.numbers, self.missing, start, more):
             values = np.where(np.isnan(values), self.means, values)
         out[:] = (values.astype(np.float64) - self.means) / self.deviations if self.standardize else values
 
-    def _encode_text(self, name: str, text: Text, categories: np.ndarray, out: np.ndarray, start: int) -> None:
+    def _encode_text(self, name: str, text: Text, categories: np.ndarray, out: np.ndarray) -> None:
         rows = np.flatnonzero(text.codes >= 0)
-        if self.missing == "refuse" and len(rows) < len(text.codes):
-            refuse(name, "missing", len(text.codes) - len(rows), start + int(np.argmin(text.codes >= 0)))
         if len(categories):
             known = {value: k for k, value in enumerate(categories.tolist())}
             places = np.array([known.get(value, -1) for value in text.values], dtype=np.int64)
@@ -144,9 +150,9 @@ class Recipe:
     def to_state(self) -> dict[str, Any]:
         """For a file, where names of columns are text apart: there may be many.
 
-        Commas and dates are there only if there are any, so that other files are as they always were.
+        Commas, dates and groups are there only if there are any, so that other files are as they always were.
         """
-        names = {name: np.array(getattr(self, name), dtype=object) for name in ("names", "texts", "commas", "dates")}
+        names = {name: np.array(getattr(self, name), dtype=object) for name in ("names", "texts", *LATER)}
         return {name: value for name, value in {**vars(self), **names}.items() if name not in LATER or len(value)}
 
     @classmethod
@@ -158,6 +164,7 @@ class Recipe:
         """What tells this recipe from another."""
         plain = [self.names, self.texts, self.hash_columns, self.missing, self.standardize, self.dtype]
         plain += [part for part in (self.commas, self.dates) if part]
+        plain += [("groups", self.groups)] if self.groups else []
         words = hashlib.sha256(repr(plain).encode())
         for part in (self.means, self.deviations):
             words.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
@@ -171,7 +178,7 @@ class Recipe:
         return hash(self.digest())
 
 
-LATER = ("commas", "dates")  # which the first files did not have
+LATER = ("commas", "dates", "groups")  # which the first files did not have
 
 
 @dataclass(frozen=True)
@@ -202,24 +209,41 @@ class SparseRecipe:
         return repr(self)
 
 
-def require_sound(values: np.ndarray, names: list[str], missing: str, start: int) -> bool:
-    """Refuse infinite numbers, and missing ones unless they are to be imputed; whether there are any to impute."""
+def require_sound(values: np.ndarray, names: list[str], missing: str, start: int, more: bool = False) -> bool:
+    """Refuse infinite numbers, and missing ones unless they are to be imputed; whether there are any to impute.
+
+    `more` says that there are rows beside these.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
             return False
     for kind, bad in (("infinite", np.isinf(values)), ("missing", np.isnan(values))):
         if bad.any() and (kind == "infinite" or missing == "refuse"):
             row, column = np.argwhere(bad)[0]
-            refuse(names[column], kind, int(np.count_nonzero(bad[:, column])), start + int(row))
+            refuse(names[column], kind, int(np.count_nonzero(bad[:, column])), start + int(row), more=more)
     return bool(np.isnan(values).any())
 
 
-def refuse(column: str, kind: str, count: int, row: int, tokens: Sequence[str] = ()) -> None:
+def require_text(name: str, text: Text, start: int, more: bool) -> None:
+    """Refuse missing text."""
+    gaps = text.codes < 0
+    if gaps.any():
+        refuse(name, "missing", int(np.count_nonzero(gaps)), start + int(np.argmax(gaps)), more=more)
+
+
+def refuse(column: str, kind: str, count: int, row: int, written: str = "", more: bool = False) -> None:
+    """Say what a column has that it must not have, and what can be done where the reader is.
+
+    written : how it stands there. more : whether there may be more of it in rows that were not looked at.
+    """
     some = f"{count:,} {kind} values" if count > 1 else f"{'an' if kind == 'infinite' else 'a'} {kind} value"
-    advice = "clean it first"
-    if kind == "missing":
-        advice = f"give {option('missing', 'mean')} to impute, or leave the column out with {option('drop', [column])}"
-    written = f", written {', '.join(map(repr, tokens))}" if tokens else ""
+    some = f"{count:,} or more {kind} values" if more else some
+    ways = []
+    if kind == "missing" and is_option("missing"):
+        ways.append(f"give {option('missing', 'mean')} to impute")
+    if kind == "missing" and is_option("drop"):
+        ways.append(f"leave the column out with {option('drop', [column])}")
+    advice = ", or ".join(ways) or "clean it first"
     raise ValueError(f"column {column!r} has {some}{written} (first at row {row:,}): {advice}.")
 
 

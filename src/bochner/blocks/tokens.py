@@ -17,13 +17,18 @@ MISSING = frozenset(
 END = r"([eE][+-]?\d+)?|[+-]?(inf|infinity)"
 NUMBER = re.compile(rf"[+-]?(\d+\.?\d*|\.\d+){END}", re.ASCII | re.IGNORECASE)
 COMMA = re.compile(rf"[+-]?(\d+,?\d*|,\d+){END}", re.ASCII | re.IGNORECASE)
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)  # 1,234,567.8
+GROUPED_COMMA = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?", re.ASCII)  # 1.234.567,8
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)  # 1,234 may be more than a thousand, or a little over 1
 CODE = re.compile(r"0\d+", re.ASCII)  # such as 00501, which would lose its zeros
+SLASHED = re.compile(r"\d{1,2}([/.-])\d{1,2}\1(\d{4}|\d\d)( .*)?", re.ASCII)  # 03/04/2021: the 4th of March, or not
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?( ?(Z|[+-]\d\d(:?\d\d)?))?)?", re.ASCII)
 DAY = timedelta(days=1)
 UNITS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}  # in a day
 SHOWN = 5  # tokens, in a message
-NAMES = {"number": "numbers", "comma": "numbers", "date": "dates"}
+NAMES = {
+    "number": "numbers", "comma": "numbers", "date": "dates", "grouped number": "numbers", "grouped comma": "numbers",
+}  # fmt: skip
 
 
 def is_missing(token: str) -> bool:
@@ -37,6 +42,16 @@ def number(token: str) -> float:
 
 def comma_number(token: str) -> float:
     return float(token.replace(",", ".")) if COMMA.fullmatch(token) else np.nan
+
+
+def grouped_number(token: str) -> float:
+    """One that may have a comma after every three digits."""
+    return float(token.replace(",", "")) if GROUPED.fullmatch(token) else number(token)
+
+
+def grouped_comma_number(token: str) -> float:
+    """One with a decimal comma that may have a point after every three digits."""
+    return comma_number(token.replace(".", "") if GROUPED_COMMA.fullmatch(token) else token)
 
 
 def date(token: str) -> float:
@@ -56,7 +71,10 @@ def days_of(values: np.ndarray, per_day: int) -> np.ndarray:
     return values // per_day + (values % per_day) / per_day
 
 
-PARSERS: dict[str, Callable[[str], float]] = {"number": number, "comma": comma_number, "date": date}
+PARSERS: dict[str, Callable[[str], float]] = {
+    "number": number, "comma": comma_number, "date": date, "grouped number": grouped_number,
+    "grouped comma": grouped_comma_number,
+}  # fmt: skip
 
 
 def parse(tokens: list[str], how: str) -> np.ndarray:
@@ -65,9 +83,10 @@ def parse(tokens: list[str], how: str) -> np.ndarray:
     return np.array([parser(token.strip()) for token in tokens], dtype=np.float64)
 
 
-def tell_of(column: str, count: int, tokens: Iterable[str], how: str) -> None:
-    """Say once that some texts of a column of numbers are none."""
+def tell_of(column: str, count: int, tokens: Iterable[str], how: str, empty: int = 0) -> None:
+    """Say once that some texts of a column of numbers are none; `empty` of them say nothing at all."""
     some = f"{count:,} of its values say" if count > 1 else "one of its values says"
+    some = f"{count:,} of its values are empty or say" if empty else some
     warnings.warn(
         f"column {column!r} holds {NAMES[how]}, but {some} something else ({listed(tokens)}): taken for missing.",
         stacklevel=2,

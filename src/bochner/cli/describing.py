@@ -31,15 +31,17 @@ def info(model: Path | None = None, /, *, printing: Printing = Printing()) -> No
 
 
 def facts(model: Any, path: Path) -> dict[str, Any]:
-    basis = model.basis_
+    basis = getattr(model, "basis_", None)
+    made_of = {"kernel": repr(model.kernel_)} if basis is None else {
+        "basis": type(basis).__name__, "parameters": basis.get_params(deep=False),
+    }  # fmt: skip
     return {
         "model": type(model).__name__,
         "file": str(path),
         "bytes": path.stat().st_size,
         "columns": list(map(str, getattr(model, "feature_names_in_", range(model.n_features_in_)))),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
-        "basis": type(basis).__name__,
-        "parameters": basis.get_params(deep=False),
+        **made_of,
         "alpha": model.alpha_,
         "learned_numbers": counted(model),
         **how_good(model),
@@ -51,7 +53,7 @@ def counted(model: Any) -> int:
     """Coefficients and intercepts."""
     if hasattr(model, "_refresh"):
         return learned_numbers(model)
-    return int(np.size(model.coef_) + np.size(model.intercept_))
+    return int(np.size(getattr(model, "dual_coef_", getattr(model, "coef_", ()))) + np.size(model.intercept_))
 
 
 def how_good(model: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from .app import Printing, Reading, app, show
 from .describing import described, facts
 
 Task = Literal["auto", "classification", "regression"]
+CRITERIA = ("auto", "loo", "gcv")
 
 
 @app.command
@@ -67,7 +68,7 @@ def fit(
     pool_size
         The pool size of maxout and gated features.
     alpha
-        The ridge penalty: a number, "auto" or "loo" (leave one out).
+        The ridge penalty: a number, "auto" (by folds), "loo" (leave one out) or "gcv" (generalised cross-validation).
     solver
         auto, cholesky, dual, cg, newton, sgd, adam or doubly_stochastic; not every loss has every solver.
     precision
@@ -87,7 +88,7 @@ def fit(
         blocks = reading.read(files, target)
         model = make_model(blocks, task)
         model.set_params(
-            basis=made, alpha=alpha if alpha in ("auto", "loo") else number("alpha", alpha), solver=solver,
+            basis=made, alpha=alpha if alpha in CRITERIA else number("alpha", alpha), solver=solver,
             precision=precision, random_state=seed, loss=loss,
         )  # fmt: skip
         model.fit(blocks, checkpoint=checkpoint)
@@ -197,7 +198,7 @@ def make_model(blocks: Any, task: str) -> Any:
 
 
 def number(name: str, text: str) -> float:
-    words = {"alpha": "'auto' or 'loo'", "bandwidth": "'median' or a multiple such as '0.5*median'"}
+    words = {"alpha": "'auto', 'loo' or 'gcv'", "bandwidth": "'median' or a multiple such as '0.5*median'"}
     try:
         return float(text)
     except ValueError:

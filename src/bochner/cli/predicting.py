@@ -17,6 +17,7 @@ import bochner
 from ..blocks import Block, Recipe, rows_per_block
 from ..models.base import RandomFeatureModel
 from ..models.ways.calibration import probabilities
+from ..validation import command_line
 from .app import Printing, app, load_model, show, two_columns
 from .writing import writer_for
 
@@ -82,7 +83,7 @@ def predict(
         "format": format, "header": header, "delimiter": delimiter, "decimal": decimal, "encoding": encoding,
         "missing": missing,
     }  # fmt: skip
-    with printing.settings():
+    with printing.settings(), command_line(without=settings_of_fit(fitted)):
         blocks = rows_for(fitted, files, {"target": target, **reading})
         judge = None if predicts_several(fitted) else Judge(hasattr(fitted, "classes_"))
         rows = rows_at_a_time(fitted)
@@ -125,6 +126,11 @@ def rows_for(model: Any, files: list[str], how: dict[str, Any]) -> Any:
     return bochner.read(files, standardize=False, n_columns=model.n_features_in_, **how)
 
 
+def settings_of_fit(model: Any) -> list[str]:
+    """Settings of reading that are no options here: the columns are those of the fit, and so may be the means."""
+    return ["drop", "text_columns", *([] if hasattr(model, "recipe_") else ["missing"])]
+
+
 def columns_kept(blocks: Any, names: tuple[str, ...], rows: int) -> Iterator[dict[str, Any]]:
     """The columns to carry over, block by block; none of them for ever, if none are asked for."""
     if not names:
@@ -143,12 +149,13 @@ def plain_recipe(names: list[str]) -> Recipe:
 
 
 def rows_at_a_time(model: Any) -> int:
-    return rows_per_block(4 * int(model.basis_.n_components))
+    width = len(model.X_fit_) if hasattr(model, "X_fit_") else int(model.basis_.n_components)
+    return rows_per_block(4 * width)
 
 
 def predicted(model: Any, block: Block, wanted: dict[str, bool]) -> dict[str, np.ndarray]:
     """Named columns of the predictions of a block, which is on its way already: nothing is read or checked again."""
-    rows = block if isinstance(model, RandomFeatureModel) else block.X
+    rows = block if isinstance(model, RandomFeatureModel) or hasattr(model, "recipe_") else block.X
     if not hasattr(model, "classes_"):
         mean, *deviation = model.predict(rows, return_std=True) if wanted["std"] else (model.predict(rows),)
         return {**numbered("prediction", mean), **(numbered("std", deviation[0]) if wanted["std"] else {})}

@@ -19,11 +19,11 @@ from .contest import Contender, Field
 from .precision import choose_precision
 from .regressor import RandomFeatureRegressor
 from .trials import described, design_of
-from .tune import Race, classifies, model_of, settings_of
+from .tune import Race, classifies, model_of, rows_and_targets, settings_of
 from .ways.strategy import choose_exact, gram_bytes, kernel_bytes
 
 FACTORS = ("0.25*median", "0.5*median", "median", "2*median")  # bandwidths; more beyond if the best is at an end
-LEAST, TRIED = 256, (256, 512, 1024)  # features: as many cost nothing, whatever the rows; those that are tried
+TRIED = (256, 512, 1024)  # features, or one for each row if those are fewer
 LEVEL, NOTHING = 1.01, 1e-4  # times the smallest error, and above it, that is as good
 PER_DEGREE = 8  # features for each effective degree of freedom, where more than those tried would do better
 
@@ -67,10 +67,12 @@ class Advice:
         return "\n".join([head, *(f"- {reason}" for reason in self.reasons)])
 
 
-def advise(X: Any, y: Any = None, *, classification: bool | None = None, random_state: int = 0) -> Advice:
+def advise(
+    X: Any, y: Any = None, *, target: str | None = None, classification: bool | None = None, random_state: int = 0
+) -> Advice:
     """Advice for RandomFourier on these rows, by folds of a sample of them and a timed block.
 
-    X, y : rows and targets as fit takes them; or Blocks. classification : as for `tune`.
+    X, y, target : rows and targets as fit takes them; or Blocks. classification : as for `tune`.
 
     Examples
     --------
@@ -80,11 +82,12 @@ def advise(X: Any, y: Any = None, *, classification: bool | None = None, random_
     >>> bool(advice.model().fit(X, np.sin(X[:, 0])).cv_score_ > 0.9)
     True
     """
+    X, y = rows_and_targets(X, y, target)
     model: Any = RandomFeatureClassifier() if classifies(X, y, classification) else RandomFeatureRegressor()
     model.set_params(random_state=random_state)
     ready = model._ready(X, y, None, first=True, whole=True)
     rows = ready.blocks.n_rows
-    within = even(min(max(rows, LEAST), np.sqrt(memory_budget() / gram_bytes(len(FACTORS)))))
+    within = even(min(rows, np.sqrt(memory_budget() / gram_bytes(len(FACTORS)))))
     sizes = [even(min(size, within)) for size in TRIED]
     basis = RandomFourier(sizes[-1])
     field = Field(model, ready, basis, random_state)
@@ -95,7 +98,7 @@ def advise(X: Any, y: Any = None, *, classification: bool | None = None, random_
     best = race.contender_of(trial)
     m, why = enough_features(best, within)
     choice, chosen = best.choice, RandomFourier(m, bandwidth=trial.settings["bandwidth"], random_state=random_state)
-    wanted, _ = model._wanted(chosen, ready.blocks)
+    wanted, _ = model._wanted(chosen, ready)
     precision, because = choose_precision(chosen, choice, wanted, model._problem, ready)
     design = design_of(choice, chosen.set_params(precision=precision), ready.sample, ready.largest)
     solver, how = choose_exact(rows, design.n_components)
@@ -124,7 +127,7 @@ def even(number: float) -> int:
 def enough_features(contender: Contender, within: int) -> tuple[int, str]:
     """The fewest features that do as well as the best number; more than were tried if the most are best.
 
-    Never more than `within`: one for each row, or those that cost nothing.
+    Never more than `within`: one for each row, or those that find room.
     """
     curve, best = contender.curve, contender.trial
     good = tuple(LEVEL * size + NOTHING for size in (best.error, best.rank[0]))

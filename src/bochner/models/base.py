@@ -20,13 +20,13 @@ from ..bases import REGISTRY, Basis, RandomFourier
 from ..bases.base import PRECISIONS
 from ..bases.design import Design, times_columns
 from ..bases.settle import draw_seed
-from ..blocks import Block, Blocks, Journal, rows_per_block
+from ..blocks import Block, Blocks, Journal, rows_per_block, target_values
 from ..config import get_config
 from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
-from ..validation import require_choice, require_finite, require_numbers, require_positive
-from .checks import row_slices, split_target, with_recipe
+from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
+from .checks import remember_columns, row_slices, split_target, with_recipe
 from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .importances import column_importances
@@ -186,7 +186,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         basis = self._chosen_basis()
         source = self.random_state if basis.random_state is None else basis.random_state
         basis.set_params(random_state=ready.remember(lambda: draw_seed(source)))
-        wanted, why = self._wanted(basis, ready.blocks)
+        wanted, why = self._wanted(basis, ready)
 
         def tried() -> tuple[Any, ...]:
             return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks)))
@@ -216,15 +216,17 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             raise ValueError(f"basis must be one of bochner's bases, or the name of one; got {self.basis!r}.")
         return clone(self.basis)
 
-    def _wanted(self, basis: Basis, blocks: Blocks) -> tuple[Wanted, str]:
+    def _wanted(self, basis: Basis, ready: Ready) -> tuple[Wanted, str]:
         """What is to be tried, and why not more."""
         scale, linear, why = self.scale, self.linear, ""
         if basis.has_units:
             why = "rows as they are: a number was given in their units"
-        elif blocks.read(0, 1).X.dtype.itemsize == 1:
+        elif ready.blocks.read(0, 1).X.dtype.itemsize == 1:
             why = "rows as they are: columns of 8 bits share a unit"
         if why:
             scale, linear = None if scale == "auto" else scale, False if linear == "auto" else linear
+        if scale is not None:
+            require_squares(ready.largest, "X")
         if linear == "auto" and (solver_name(self.solver) in METHODS or self.max_coefficient is not None):
             linear = False  # steps on batches need columns of like size, and bounds are those of features
         return Wanted(scale, linear, bool(self.fit_intercept), self._classifies), why
@@ -342,9 +344,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         self.n_features_in_ = blocks.n_columns
         if blocks.recipe is not None:
             self.recipe_ = blocks.recipe
-            self.n_features_in_ = self.recipe_.n_inputs
-            if self.recipe_.names:
-                self.feature_names_in_ = np.array(self.recipe_.names, dtype=object)
+            remember_columns(self)
 
     def _require_same_columns(self, blocks: Blocks) -> None:
         columns = int(self.basis_.n_features_in_)
@@ -409,7 +409,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = to_numpy(X), to_numpy(y)
         if not reset and hasattr(self, "recipe_"):
-            return self._validate_rows(X), np.asarray(y)
+            return self._validate_rows(X), target_values(y)
         require_numbers(X)
         X, y = validate_data(
             self, X, y, reset=reset, accept_sparse="csr", dtype=self._dtypes(), ensure_all_finite=False,

@@ -80,9 +80,15 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
     temperature_: float | None
 
     @available_if(adds_rows)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> RandomFeatureClassifier:
-        """Add rows. The first call names all `classes`, unless its rows have them all."""
-        return self._add_rows(X, y, sample_weight, classes)
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
+    ) -> RandomFeatureClassifier:
+        """Add rows. The first call names all `classes`, unless its rows have them all.
+
+        A frame is taken as `fit` takes it, by the recipe of the first call. target : the column of a frame X that
+        holds y.
+        """
+        return self._add_rows(X, y, sample_weight, classes, target)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (n, classes): the softmax of scores times `temperature_`.

@@ -90,7 +90,7 @@ class Field:
     def contender(self, settings: dict[str, Any]) -> Contender:
         """The basis with these settings, its rows scaled and a linear part beside it as the model would have it."""
         basis = clone(self.basis).set_params(**settings, random_state=self.seed)
-        wanted, _ = self.model._wanted(basis, self.ready.blocks)
+        wanted, _ = self.model._wanted(basis, self.ready)
         choice = choose(wanted, basis, self.ready.sample, self.ready.largest, self.probe)
         return Contender(design_of(choice, basis, self.ready.sample, self.ready.largest), choice, settings)
 

@@ -24,23 +24,37 @@ def validated_by(fit: Fit, judged: Judged | None, classifies: bool) -> Fit:
     if judged is None or judged.how != OUT or len(judged.scores) < 2:
         return fit
     weight = np.ones(len(judged.scores)) if judged.weight is None else judged.weight
-    y = judged.codes.astype(np.float64)
+    found = score_of(judged.scores, judged.codes, weight, classifies, "rows left out one by one")
+    if found is None:
+        return fit
+    if fit.validated is None:
+        return replace(fit, validated=found)
+    if fit.validated.standard_error is None and found.standard_error is not None:
+        among = found.rows / max(fit.validated.rows, 1)  # fewer rows than were judged by: their mean varies less
+        error = found.standard_error * float(np.sqrt(min(among, 1.0)))
+        return replace(fit, validated=replace(fit.validated, standard_error=error))
+    return fit
+
+
+def score_of(
+    scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, classifies: bool, how: str
+) -> CrossValidated | None:
+    """R^2 or the share of right labels, with its standard error, of scores by models not fitted to their rows.
+
+    None where no target varies.
+    """
+    y = codes.astype(np.float64)
     if classifies:
-        losses = wrong(judged.scores, y).astype(np.float64)[:, None]
+        losses = wrong(scores, y).astype(np.float64)[:, None]
     else:
         size = weight @ (y - weight @ y / weight.sum()) ** 2 / weight.sum()
-        losses = (judged.scores - y)[:, size > 0] ** 2 / size[size > 0]
+        losses = (scores - y)[:, size > 0] ** 2 / size[size > 0]
     if not losses.shape[1]:
-        return fit
+        return None
     rows = losses.mean(axis=1)
     mean = float(weight @ rows / weight.sum())
     error = float(np.sqrt(weight @ (rows - mean) ** 2 / weight.sum() / len(rows)))
-    if fit.validated is None:
-        return replace(fit, validated=CrossValidated(1.0 - mean, error, len(rows), "rows left out one by one"))
-    if fit.validated.standard_error is None:
-        among = len(rows) / max(fit.validated.rows, 1)  # fewer rows than were judged by: their mean varies less
-        return replace(fit, validated=replace(fit.validated, standard_error=error * float(np.sqrt(min(among, 1.0)))))
-    return fit
+    return CrossValidated(1.0 - mean, error, len(rows), how)
 
 
 def leverage_share(judged: Judged | None) -> float:

@@ -16,9 +16,10 @@ from ..bases.settle import SAMPLE, different_rows, settle_bandwidth
 from ..blocks import Block
 from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvariant
 from ..streams import sample_rows
-from ..validation import require_choice, require_finite, require_numbers, require_positive
+from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
 from .base import RandomFeatureModel
-from .checks import check_weights, row_slices
+from .checks import check_weights, encoded_rows, remember_columns, row_slices, rows_by_recipe, split_target
+from .exact_explaining import explain_exact
 from .exact_saving import centring, from_state, to_state
 from .regressor import MultiOutputRegressor
 from .saving import write
@@ -46,10 +47,15 @@ class KernelRidgeModel(BaseEstimator):
     _classifies: bool
     _offset: Any = 0.0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to rows X and targets y; n x n matrices are made."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Any:
+        """Fit to rows X and targets y; n x n matrices are made.
+
+        X : array, torch tensor or frame; one with text, dates, truth values or missing numbers is encoded as
+            bochner.read(frame, missing="mean") does it. target : the column of a frame X that holds y.
+        """
         alpha = self._check_parameters()
-        X, y = self._validate(X, y)
+        X, y = self._validate(*encoded_rows(self, *split_target(X, y, target)))
+        remember_columns(self)
         weight = check_weights(sample_weight, X.shape[0])
         if self._classifies:
             check_classification_targets(y)
@@ -101,6 +107,8 @@ class KernelRidgeModel(BaseEstimator):
 
     def _settled_scaler(self, block: Block) -> ColumnScaler | None:
         """How columns are scaled: as asked, or as rows left out of a sample are predicted best."""
+        if self.scale is not None and isinstance(self.bandwidth, str):
+            require_squares(float(np.abs(block.X).max(initial=0.0)), "X")
         if self.scale != "auto":
             return None if self.scale is None else SCALERS[self.scale](different_rows(block.X))
         scalable = not isinstance(self.kernel, Kernel) or isinstance(self.kernel, ShiftInvariant)
@@ -140,6 +148,11 @@ class KernelRidgeModel(BaseEstimator):
             out[rows] = kernel @ self.dual_coef_ + self.intercept_
         return out
 
+    def explain_fit(self) -> str:
+        """In words: what was fitted, how, why so, and how good it is."""
+        check_is_fitted(self)
+        return explain_exact(self)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, whole or not at all; `bochner.load` reads it.
 
@@ -160,7 +173,10 @@ class KernelRidgeModel(BaseEstimator):
         export(self, path, dtype=dtype)
 
     def _validate(self, X: Any, *y: Any) -> Any:
+        """Sound rows, and targets in a fit, whose rows are encoded already."""
         X = to_numpy(X)
+        if not y and (isinstance(X, Block) or hasattr(self, "recipe_")):
+            return rows_by_recipe(self, X)
         require_numbers(X)
         checks = {"multi_output": True, "y_numeric": not self._classifies} if y else {}
         targets = [to_numpy(part) for part in y]

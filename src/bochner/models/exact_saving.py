@@ -8,6 +8,7 @@ import numpy as np
 
 from ..bases.design import ColumnScaler
 from ..bases.frequencies import KERNEL
+from ..blocks import Recipe
 from ..fields import (
     FLOATS,
     SMALLEST,
@@ -29,18 +30,19 @@ from ..fields import (
 from ..kernels import Kernel
 from ..solvers import DualProblem, Solution
 from .kept import require_kind, require_solution
-from .saving import keep_fitted, made_of, require_scaler
+from .saving import columns_made, keep_fitted, made_of, require_scaler
 
-OPTIONAL = {"feature_names_in_"}
+OPTIONAL = {"feature_names_in_", "recipe_"}
 OF_CLASSES, OF_NUMBERS = {"classes_", "temperature_"}, {"_outputs", "_offset"}
 TRIED = 3  # rows with which a kernel from a file is tried
 
 
-def fields(columns: Any, rows: int | None, outputs: int) -> dict[str, Check]:
-    """What a fit to so many rows leaves in a model."""
+def fields(given: Any, columns: Any, rows: int | None, outputs: int) -> dict[str, Check]:
+    """What a fit to so many rows leaves in a model; `given` columns become `columns` where there is a recipe."""
     return {
         "n_features_in_": whole(1, 1 << 31),
-        "feature_names_in_": names(columns),
+        "feature_names_in_": names(given),
+        "recipe_": instance(Recipe),
         "classes_": labels,
         "temperature_": number(0.0),
         "_outputs": several(whole(1, 1 << 31)),
@@ -56,7 +58,7 @@ def fields(columns: Any, rows: int | None, outputs: int) -> dict[str, Check]:
     }
 
 
-FITTED = frozenset(fields(None, None, 1))
+FITTED = frozenset(fields(None, None, None, 1))
 
 
 def centre_fields(rows: int) -> dict[str, Check]:
@@ -84,11 +86,12 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     require_solution(fitted["solution_"], rows)
     solution: Solution = fitted["solution_"]
     outputs = solution.coefficients.shape[1]
-    table = fields(fitted["n_features_in_"], rows, outputs)
+    columns = columns_made(fitted)
+    table = fields(fitted["n_features_in_"], columns, rows, outputs)
     others = OF_NUMBERS if "classes_" in fitted else OF_CLASSES
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
     if fitted["scaler_"] is not None:
-        require_scaler(fitted["scaler_"], fitted["n_features_in_"])
+        require_scaler(fitted["scaler_"], columns)
     require_kernel(fitted["kernel_"], fitted["X_fit_"])
     keep_fitted(model, fitted, outputs)
     model.dual_coef_, model.alpha_ = solution.coefficients, solution.alpha

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ..bases.design import ColumnScaler
 from ..losses import Squared, name_of
 from .doubts import doubts
+from .ways.penalty import CrossValidated
+
+GIVEN = "the penalty was given, so that no rows were left out to choose it by"
 
 
-def explain(model: Any) -> str:
-    """What was fitted, how, why so, and how exactly."""
+def explain(model: Any, unknown: str = "") -> str:
+    """What was fitted, how, why so, and how exactly; `unknown` says why no score is to be expected, if one knows."""
     fit, basis, design, moments = model._refresh(), model.basis_, model.design_, model.moments_
     rows = model._rows if moments is None else moments.rows
     lines = [
         f"{type(model).__name__}: {rows:,} rows, {basis.n_features_in_} columns -> "
         f"{int(basis.n_components):,} features of {type(basis).__name__} (seed {basis.seed_})"
     ]
-    lines += [f"expected: {expected(model)}", f"rows: {prepared(design)} ({model._choice.reason})"]
+    lines += [f"expected: {expected(model, unknown)}", f"rows: {prepared(design)} ({model._choice.reason})"]
     if hasattr(basis, "bandwidth_"):
         how = basis.bandwidth if isinstance(basis.bandwidth, str) else "given"
         lines.append(f"bandwidth: {basis.bandwidth_:.6g} ({how})")
@@ -45,25 +51,42 @@ def summary(model: Any) -> str:
     return f"expected: {expected(model)}"
 
 
-def expected(model: Any) -> str:
-    """The cross-validated score in words: R^2, or the share of wrong labels."""
-    validated = model._refresh().validated
+def expected(model: Any, unknown: str = "") -> str:
+    """The cross-validated score in words: R^2, or the share of wrong labels; or why it is not known."""
+    known = score_in_words(model._refresh().validated, model._classifies)
+    if known:
+        return known
+    if unknown or is_given(model.alpha):
+        return f"not known: {unknown or GIVEN}"
+    return "not known, since the sums changed" if model.sums_ is not None else "not known"
+
+
+def is_given(alpha: Any) -> bool:
+    """Whether a penalty is a number: nothing is left out then to choose it by."""
+    return not isinstance(alpha, str) and np.size(alpha) == 1
+
+
+def score_in_words(validated: CrossValidated | None, classifies: bool) -> str:
+    """A cross-validated score, or nothing if there is none."""
     if validated is None:
-        return "not known, since the sums changed" if model.sums_ is not None else "not known"
+        return ""
     error = "" if validated.standard_error is None else f" +- {validated.standard_error:.2g}"
     rows = f"({validated.how}, {validated.rows:,} rows)"
-    if model._classifies:
+    if classifies:
         return f"{1.0 - validated.score:.4g}{error} of labels wrong {rows}"
     return f"R^2 {validated.score:.4g}{error} {rows}"
 
 
 def prepared(design: Any) -> str:
     """How rows become what features are made of."""
-    if design.scaler is None:
-        words = "as they are"
-    else:
-        words = "columns scaled robustly, far-out numbers clipped" if design.scaler.clip else "columns standardised"
-    return words + (", a linear part beside the features" if design.linear is not None else "")
+    line = ", a linear part beside the features" if design.linear is not None else ""
+    return scaled_in_words(design.scaler) + line
+
+
+def scaled_in_words(scaler: ColumnScaler | None) -> str:
+    if scaler is None:
+        return "as they are"
+    return "columns scaled robustly, far-out numbers clipped" if scaler.clip else "columns standardised"
 
 
 def learned_numbers(model: Any) -> int:

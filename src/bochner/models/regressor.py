@@ -116,9 +116,15 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         return sums.shifted_targets(other._offset - self._offset)
 
     @available_if(adds_rows)
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
-        """Add rows; the result is that of one fit to all of them with the basis of the first call."""
-        return self._add_rows(X, y, sample_weight)
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None
+    ) -> RandomFeatureRegressor:
+        """Add rows; the result is that of one fit to all of them with the basis of the first call.
+
+        A frame is taken as `fit` takes it, by the recipe of the first call. target : the column of a frame X that
+        holds y.
+        """
+        return self._add_rows(X, y, sample_weight, None, target)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictions; with return_std also the standard deviation of a new observation, noise included.

@@ -157,6 +157,17 @@ def keep_fitted(model: Any, fitted: dict[str, Any], outputs: int) -> None:
     model._require_outputs(outputs)
 
 
+def columns_made(fitted: dict[str, Any]) -> int:
+    """How many columns the rows of a model have, once its recipe, if there is one, has made them."""
+    recipe, given = fitted.get("recipe_"), fitted["n_features_in_"]
+    if recipe is None:
+        return int(given)
+    require_kind(recipe, Recipe | SparseRecipe)
+    if recipe.n_inputs != given:
+        raise ValueError("the model and its recipe have different columns")
+    return int(recipe.n_columns)
+
+
 def require_fit(state: dict[str, Any], outputs: int) -> None:
     """Refuse parts of a fit that no fit of so many outputs gives."""
     table = {**fit_fields(outputs), "basis_given": flag}
@@ -174,12 +185,10 @@ def require_fit(state: dict[str, Any], outputs: int) -> None:
 
 def require_fitted(fitted: dict[str, Any], basis: Basis, outputs: int) -> None:
     require_present(fitted, ["n_features_in_"])
-    recipe, columns = fitted.get("recipe_"), fitted["n_features_in_"]
-    table = fitted_fields(columns, outputs)
+    table = fitted_fields(fitted["n_features_in_"], outputs)
     others = OF_NUMBERS if "classes_" in fitted else OF_CLASSES
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
-    made, given = (columns, columns) if recipe is None else (recipe.n_columns, recipe.n_inputs)
-    if (basis.n_features_in_, columns) != (made, given):
+    if basis.n_features_in_ != columns_made(fitted):
         raise ValueError("the model and its basis have different columns")
 
 

@@ -15,6 +15,7 @@ from ..blocks.memory import is_mapped
 from ..config import memory_budget
 from ..moments import FoldedMoments, require_squares
 from ..validation import option
+from .checks import split_target, with_recipe
 from .rows import OpenJournal, Ready, own_targets, ready_arrays, ready_blocks
 from .ways.dual import DualPosterior
 from .ways.folds import reduce_folds
@@ -46,10 +47,20 @@ class Streaming(ABC):
         """The design whose sums are at hand."""
         return self._widest or self.design_
 
-    def _add_rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Any:
-        """partial_fit: the first call settles the basis (and the precision), later ones only add their sums."""
+    def _add_rows(self, X: Any, y: Any, sample_weight: Any, classes: Any, target: str | None) -> Any:
+        """partial_fit: the first call settles the basis (and the precision), later ones only add their sums.
+
+        A frame of more than plain numbers gets its recipe by the first call, too.
+        """
         first = not hasattr(self, "design_")
         self._check_parameters()
+        if not isinstance(X, Blocks):
+            X, y = split_target(X, y, target)
+        elif target is not None:
+            raise ValueError("the blocks have their own targets: give target to bochner.read.")
+        if first:
+            self.__dict__.pop("recipe_", None)  # of a call that failed
+            X, y, sample_weight = with_recipe(X, y, sample_weight)
         if solver_name(self.solver) in METHODS:
             return self._go_on(X, y, sample_weight, classes)
         self._refuse_leave_one_out("partial_fit")

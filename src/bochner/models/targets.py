@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
-from ..validation import require_finite
+from ..validation import require_finite, require_squares
 
 MOST_CLASSES = 100_000
 FEW = 20  # different whole numbers that are taken for labels where nobody says
@@ -64,6 +64,7 @@ class TargetSums:
         y = y.astype(np.float64)
         require_finite(y, "y")
         flat = y.reshape(len(y), -1)
+        require_squares(float(np.abs(flat).max(initial=0.0)), "y")
         return cls(y.shape[1:], len(y), flat.sum(axis=0), np.stack([flat.min(axis=0), flat.max(axis=0)]))
 
     def __iadd__(self, other: TargetSums) -> TargetSums:

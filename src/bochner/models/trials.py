@@ -120,7 +120,9 @@ def probe_of(blocks: Blocks) -> Block:
 
 
 def described(scale: str | None, weight: float) -> str:
-    return f"{scale or 'as they are'}{', linear alone' if weight == ALONE else ' and linear' if weight else ''}"
+    """A scaling and a linear part in words; with its weight, by which alone candidates may differ."""
+    line = ", linear alone" if weight == ALONE else f" and linear of weight {weight:g}" if weight else ""
+    return f"{scale or 'as they are'}{line}"
 
 
 def design_of(choice: Choice, basis: Basis, sample: Any, largest: float) -> Design:

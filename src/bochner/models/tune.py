@@ -21,6 +21,7 @@ from ..blocks import Block, Blocks
 from ..config import memory_budget
 from ..streams import Stream
 from ..validation import FitWarning, require_integer
+from .checks import split_target, with_recipe
 from .classifier import RandomFeatureClassifier
 from .contest import Contender, Field, Trial, folds_for
 from .regressor import RandomFeatureRegressor
@@ -74,6 +75,7 @@ def tune(
     X: Any,
     y: Any = None,
     *,
+    target: str | None = None,
     basis: Basis | None = None,
     bandwidths: Sequence[float | str] | None = None,
     pool_sizes: Sequence[int] | None = None,
@@ -84,7 +86,8 @@ def tune(
 ) -> Tuned:
     """Choose settings of a basis by rows left out: by squared error, and labels by how many are wrong.
 
-    X, y : rows and targets as fit takes them; or Blocks. basis : the kind of basis, and the most features to try.
+    X, y, target : rows and targets as fit takes them; or Blocks.
+    basis : the kind of basis, and the most features to try.
     bandwidths : candidates, numbers or multiples such as "0.5*median"; eight multiples of the median distance if None,
         and more beyond the ends if the best is there. pool_sizes : likewise, of maxout and gates.
     components : numbers of features; the most there are and its halves down to an eighth if None. Fewer than the most
@@ -107,6 +110,7 @@ def tune(
     True
     """
     basis = RandomFourier(1000) if basis is None else basis
+    X, y = rows_and_targets(X, y, target)
     model: Any = RandomFeatureClassifier() if classifies(X, y, classification) else RandomFeatureRegressor()
     model.set_params(basis=basis, scale=scale, random_state=random_state)
     model._check_parameters()
@@ -315,6 +319,18 @@ def require_room(contenders: int, features: int) -> None:
             f"{contenders} candidates of {features:,} features need {needed / 1e9:.3g} GB for their sums, over the "
             f"budget of {memory_budget() / 1e9:.3g} GB: try fewer features or candidates."
         )
+
+
+def rows_and_targets(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
+    """Rows and targets as fit makes them of what it is given; a frame of more than plain numbers becomes blocks."""
+    if isinstance(X, Blocks):
+        if target is not None:
+            raise ValueError("the blocks have their own targets: give target to bochner.read.")
+        return X, y
+    X, y = split_target(X, y, target)
+    if y is None:
+        raise ValueError("there are no targets: give y, or target, the column of a frame that holds them.")
+    return with_recipe(X, y, None)[:2]
 
 
 def classifies(X: Any, y: Any, asked: bool | None) -> bool:

@@ -14,7 +14,7 @@ from ..bases.design import Design
 from ..bases.settle import draw_seed
 from ..blocks import Block, Blocks, MemoryBlocks
 from ..blocks.memory import is_mapped
-from ..validation import require_choice, require_finite, require_numbers
+from ..validation import require_choice, require_finite, require_numbers, require_squares
 from .sampling import Sample
 from .trials import Choice, design_of
 
@@ -106,5 +106,7 @@ def sample_of(blocks: Blocks, most: int, first: int = 0) -> Sample:
 def settle(rows: Any, largest: float, basis: Basis | None, random_state: Any, scale: str | None) -> Design:
     """The basis fitted to sampled rows, scaled as it says; without one, a thousand Fourier features."""
     basis = RandomFourier(1000) if basis is None else clone(basis)
+    if scale is not None:
+        require_squares(largest, "X")
     seed = draw_seed(random_state if basis.random_state is None else basis.random_state)
     return design_of(Choice(scale, 0.0, ""), basis.set_params(random_state=seed), rows, largest)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kernels import Cauchy, Gaussian, Laplacian, Matern
 from .graph import Graph
-from .preparation import scaled
+from .preparation import encoded, scaled
 
 CLOSED = (0.5, 1.5, 2.5)  # where the Matern kernel is a polynomial times an exponential
 
@@ -25,7 +25,7 @@ def kernel_scores(graph: Graph, model: Any) -> str:
             f"{kernel!r} has no form in ONNX; Gaussian, Laplacian and Cauchy kernels have, and Matern ones of "
             "nu 0.5, 1.5 and 2.5."
         )
-    rows = graph.double("X")
+    rows = graph.double(encoded(graph, "X", getattr(model, "recipe_", None), np.dtype(np.float64))[0])
     if model.scaler_ is not None:
         rows = graph.double(scaled(graph, rows, model.scaler_, np.dtype(model.X_fit_.dtype))[0])
     rows = graph("Unsqueeze", rows, np.array([1]))

@@ -28,7 +28,7 @@ from .exact import kernel_scores
 from .graph import Graph, require_room
 from .integers import codes
 from .pools import gated, maxout
-from .preparation import linear, scaled
+from .preparation import encoded, linear, scaled
 from .ridge import ridge
 from .waves import fastfood, fourier
 
@@ -47,6 +47,8 @@ OPSET, IR_VERSION = 18, 8  # reductions over given axes and adding scatters; the
 
 def build(model: Any, dtype: str) -> ModelProto:
     graph = Graph()
+    if getattr(model, "recipe_", None) is not None and model.recipe_.texts:
+        raise ValueError(f"column {model.recipe_.texts[0]!r} holds text, which the ONNX file cannot encode.")
     if hasattr(model, "dual_coef_"):
         scores = kernel_scores(graph, model)
     elif hasattr(type(model), "coef_"):
@@ -64,21 +66,16 @@ def build(model: Any, dtype: str) -> ModelProto:
 
 
 def _features(graph: Graph, model: Any, dtype: str) -> str:
+    recipe = getattr(model, "recipe_", None)
     if hasattr(model, "frequencies_"):  # which computes in float64, whatever X is
-        return features(graph, Design(model.basis_, model.scaler_), "float64")
-    return features(graph, model.design_, dtype, getattr(model, "recipe_", None))
+        rows, _ = encoded(graph, "X", recipe, np.dtype(np.float64))
+        return features(graph, Design(model.basis_, model.scaler_), rows, np.dtype(np.float64))
+    return features(graph, model.design_, *encoded(graph, "X", recipe, np.dtype(dtype)))
 
 
-def features(graph: Graph, design: Design, dtype: str, recipe: Any = None) -> str:
+def features(graph: Graph, design: Design, rows: str, working: np.dtype) -> str:
     """The tensor `features` (n, columns), in double; integers of integer bases as they are."""
-    basis, rows, working = design.basis, "X", np.dtype(dtype)
-    if recipe is not None and recipe.missing == "mean":
-        rows = graph("Where", graph("IsNaN", graph.double(rows)), recipe.means, graph.double(rows))
-        rows = graph.cast(rows, working)
-    if recipe is not None and recipe.standardize:
-        rows = graph("Div", graph("Sub", graph.double(rows), recipe.means), recipe.deviations)
-        working = np.dtype(recipe.dtype)
-        rows = graph.cast(rows, working)
+    basis = design.basis
     given = graph.double(rows)
     if design.scaler is not None:
         rows, working = scaled(graph, given, design.scaler, working)
@@ -97,8 +94,6 @@ def features(graph: Graph, design: Design, dtype: str, recipe: Any = None) -> st
 def _refuse_early(model: Any, dtype: str) -> None:
     """What cannot be written is refused before the weights are drawn."""
     basis = model.basis_
-    if getattr(model, "recipe_", None) is not None and model.recipe_.texts:
-        raise ValueError(f"column {model.recipe_.texts[0]!r} holds text, which the ONNX file cannot encode.")
     if type(basis) not in EXPORTERS:
         raise ValueError(f"{type(basis).__name__} has no form in ONNX; those that have: {', '.join(_names())}.")
     if is_classifier(model):

@@ -10,6 +10,18 @@ from ..bases.design import DIGIT, FAR, REACH, STEP
 from .graph import Graph
 
 
+def encoded(graph: Graph, rows: str, recipe: Any, working: np.dtype) -> tuple[str, np.dtype]:
+    """Columns of numbers as a recipe makes them, if there is one, and the type that they have then."""
+    if recipe is not None and recipe.missing == "mean":
+        rows = graph("Where", graph("IsNaN", graph.double(rows)), recipe.means, graph.double(rows))
+        rows = graph.cast(rows, working)
+    if recipe is not None and recipe.standardize:
+        rows = graph("Div", graph("Sub", graph.double(rows), recipe.means), recipe.deviations)
+        working = np.dtype(recipe.dtype)
+        rows = graph.cast(rows, working)
+    return rows, working
+
+
 def scaled(graph: Graph, rows: str, scaler: Any, working: np.dtype) -> tuple[str, np.dtype]:
     """Rows in double as the scaler makes them, and the type that they have then."""
     working = np.dtype(np.float32 if working == np.float32 else np.float64)

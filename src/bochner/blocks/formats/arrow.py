@@ -123,7 +123,14 @@ class ArrowTable(Table):
                 yield self.chunk(batch.slice(start))
                 start = 0
 
+    def require_targets(self, batch: Any) -> None:
+        """Refuse missing targets, all of them counted."""
+        if self.target is not None and batch.column(self.target).null_count:
+            count = sum(b.column(0).null_count for b in self.dataset.to_batches(columns=[self.target]))
+            raise ValueError(f"the target {self.target!r} has {count:,} missing values: leave those rows out.")
+
     def chunk(self, batch: Any) -> Chunk:
+        self.require_targets(batch)
         numbers = np.empty((batch.num_rows, len(self.numbers)), dtype=self.dtype, order="F")
         for k, name in enumerate(self.numbers):
             column = batch.column(name)

@@ -67,8 +67,6 @@ def as_text(column: Any) -> Text:
 
 
 def as_target(column: Any, name: str, how: str | None = None) -> np.ndarray:
-    if column.null_count:
-        raise ValueError(f"the target {name!r} has {column.null_count:,} missing values: leave those rows out.")
     if how is not None:
         return said_numbers(column, how)
     if is_text(column.type):

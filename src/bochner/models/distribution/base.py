@@ -16,9 +16,10 @@ from ...bases.design import ColumnScaler, units_apart
 from ...bases.settle import draw_seed
 from ...blocks import Blocks, TableBlocks, rows_per_block
 from ...streams import Stream
-from ...validation import require_choice, require_integer, require_positive
+from ...validation import require_choice, require_integer, require_positive, require_squares
 from ..base import RandomFeatureModel
 from ..checks import check_weights
+from ..explaining import explain
 from ..learned.spectrum import Spectral, Stage
 from ..saving import write
 from ..trials import SCALERS
@@ -31,6 +32,8 @@ from .learned import learn
 from .saving import KNOWN, from_state, to_state
 from .survey import SampledPoints, survey
 from .tables import BlockBags, TableBags, columns_of, open_bags, targets_of
+
+LEARNED = "frequencies were learned from all bags after folds had chosen the penalty"
 
 
 class DistributionModel(Spectral, BaseEstimator):
@@ -137,6 +140,7 @@ class DistributionModel(Spectral, BaseEstimator):
     def _settled_scaler(self, basis: Basis, points: np.ndarray) -> ColumnScaler | None:
         if self.scale is None or (self.scale == "auto" and basis.has_units):
             return None
+        require_squares(float(np.abs(points).max()), "X")
         return units_apart(points) if self.scale == "auto" else SCALERS[self.scale](points)
 
     def _embed_training(self, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> np.ndarray:
@@ -235,8 +239,23 @@ class DistributionModel(Spectral, BaseEstimator):
             f"{type(self).__name__}: {self.n_bags_:,} bags of {smallest:,} to {largest:,} points, "
             f"{basis.n_features_in_} columns -> means of {int(basis.n_components):,} features of "
             f"{type(basis).__name__}{again}; then",
-            self.second_.explain_fit(),
+            explain(self.second_, LEARNED if self.learned else ""),
         ])  # fmt: skip
+
+    @property
+    def cv_score_(self) -> float | None:
+        """What the model is expected to score on new bags, by the folds that chose the penalty.
+
+        It is R^2 or the share of right labels; None if the penalty was given, or frequencies were learned since.
+        """
+        check_is_fitted(self, "second_")
+        return self.second_.cv_score_
+
+    @property
+    def cv_standard_error_(self) -> float | None:
+        """The standard error of `cv_score_`."""
+        check_is_fitted(self, "second_")
+        return self.second_.cv_standard_error_
 
     # ---- files ----
 

@@ -18,13 +18,22 @@ from ...arrays import to_numpy
 from ...bases import Basis, Fastfood, RandomFourier
 from ...bases.design import ColumnScaler, Design, units_apart
 from ...bases.settle import SAMPLE, different_rows, draw_seed
-from ...blocks import Blocks
+from ...blocks import Block, Blocks
 from ...streams import Stream, sample_rows
-from ...validation import require_choice, require_finite, require_integer, require_numbers, require_positive
-from ..checks import check_weights, row_slices
-from ..explaining import prepared
+from ...validation import (
+    require_choice,
+    require_finite,
+    require_integer,
+    require_numbers,
+    require_positive,
+    require_squares,
+)
+from ..checks import check_weights, encoded_rows, remember_columns, row_slices, rows_by_recipe, split_target
+from ..doubts import score_of
+from ..explaining import prepared, score_in_words
 from ..saving import write
 from ..trials import SCALERS
+from ..ways.penalty import CrossValidated
 from ..ways.strategy import Limited
 from .directions import Calibrated, Directions, Free, phases_of
 from .layer import features, input_gradient, projection_gradient
@@ -65,6 +74,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     _classifies: bool
     _offset: Any = 0.0
     scaler_: ColumnScaler | None = None  # files of older versions have none
+    _validated: CrossValidated | None = None  # nor this
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -72,10 +82,15 @@ class LearnedFourierModel(Spectral, BaseEstimator):
 
     # ---- fitting ----
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Learn frequencies and coefficients from rows X (dense or CSR) and targets y."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Any:
+        """Learn frequencies and coefficients from rows X and targets y.
+
+        X : array, CSR matrix, torch tensor or frame; one with text, dates, truth values or missing numbers is encoded
+            as bochner.read(frame, missing="mean") does it. target : the column of a frame X that holds y.
+        """
         self._check_parameters()
-        X, y = self._validate(X, y)
+        X, y = self._validate(*encoded_rows(self, *split_target(X, y, target)))
+        remember_columns(self)
         weight = check_weights(sample_weight, X.shape[0])
         if self._classifies:
             check_classification_targets(y)
@@ -98,6 +113,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         given = not isinstance(self.bandwidth, str) or getattr(self.kernel, "bandwidth", None) is not None
         if self.scale is None or (self.scale == "auto" and given):
             return None
+        require_squares(float(abs(X).max()), "X")
         rows = different_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)])
         return units_apart(rows) if self.scale == "auto" else SCALERS[self.scale](rows)
 
@@ -114,7 +130,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         targets, method = targets / size, self._method()
         objective, bandwidth = self._objective(X, targets, shares, self.seed_)
         automatic = FREQUENCY_ALPHAS * bandwidth**2 * size**2
-        alpha, frequency_alpha = choose_penalties(
+        chosen = choose_penalties(
             objective, method,
             candidates("alpha", self.alpha, ALPHAS),
             candidates("frequency_alpha", self.frequency_alpha, automatic) / size**2,
@@ -123,11 +139,14 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         others = Stream(self.seed_, "restarts").integers(1, int(self.n_restarts), 2**31 - 1)[:, 0]
         for seed in [self.seed_, *others.tolist()]:
             tried, _ = self._objective(X, targets, shares, seed)
-            tried = replace(tried, alpha=alpha, frequency_alpha=frequency_alpha)
+            tried = replace(tried, alpha=chosen.alpha, frequency_alpha=chosen.frequency_alpha)
             found = self._learned(tried, method)
             if best is None or found.judged < best[0].judged:
                 best = found, tried
         assert best is not None
+        self._validated = None
+        if chosen.held is not None:
+            self._validated = score_of(*chosen.held, self._classifies, "folds that chose the penalties")
         self._keep(*best, size)
         self._calibrate(best[1], method)
 
@@ -175,6 +194,21 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     # ---- what was found ----
 
     @property
+    def cv_score_(self) -> float | None:
+        """What the model is expected to score on new rows, by the folds that chose the penalties.
+
+        It is R^2 or the share of right labels; None if both penalties were given.
+        """
+        check_is_fitted(self, "basis_")
+        return None if self._validated is None else self._validated.score
+
+    @property
+    def cv_standard_error_(self) -> float | None:
+        """The standard error of `cv_score_`."""
+        check_is_fitted(self, "basis_")
+        return None if self._validated is None else self._validated.standard_error
+
+    @property
     def coef_(self) -> np.ndarray:
         return self._shaped(self._coefficients.T)
 
@@ -201,7 +235,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         check_is_fitted(self, "basis_")
         given, height = self._validate(X), np.sqrt(2.0 / len(self._coefficients))
         X, phases = self._scaled(given), phases_of(self.basis_)
-        out = np.empty((X.shape[0], self._coefficients.shape[1], self.n_features_in_))
+        out = np.empty((X.shape[0], self._coefficients.shape[1], X.shape[1]))
         for rows in row_slices(X.shape[0], 4 * len(self._coefficients)):
             projections = np.asarray(X[rows] @ self.frequencies_.T)
             waves = features(projections, phases, height)
@@ -245,6 +279,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         return "\n".join([
             f"{type(self).__name__}: {self.n_features_in_} columns -> {self.basis_.n_components:,} features of "
             f"{len(self.frequencies_):,} learned frequencies (seed {self.seed_})",
+            f"expected: {score_in_words(self._validated, self._classifies) or 'not known: both penalties were given'}",
             f"rows: {prepared(Design(self.basis_, self.scaler_))}",
             f"penalties: alpha = {self.alpha_:.4g} ({chosen['alpha']}), "
             f"frequency_alpha = {self.frequency_alpha_:.4g} ({chosen['frequency_alpha']})",
@@ -286,6 +321,8 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         X = to_numpy(X)
         if isinstance(X, Blocks):
             raise ValueError("learned frequencies need all rows at hand: give arrays or a frame, not blocks.")
+        if not y and (isinstance(X, Block) or hasattr(self, "recipe_")):
+            return rows_by_recipe(self, X).astype(np.float64, copy=False)
         require_numbers(X)
         checks = {"multi_output": True, "y_numeric": not self._classifies} if y else {}
         targets = [to_numpy(part) for part in y]

@@ -11,12 +11,12 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...validation import require_choice
-from .objective import Objective
+from .objective import Objective, Output
 from .search import Method, first_output, learn
 
 FOLDS = 5
@@ -40,13 +40,29 @@ def candidates(name: str, value: Any, automatic: np.ndarray) -> np.ndarray:
     return numbers
 
 
+class HeldOut(NamedTuple):
+    """Scores of rows by models that were not fitted to them, with their targets and shares."""
+
+    scores: np.ndarray
+    targets: np.ndarray
+    shares: np.ndarray
+
+
+class Penalties(NamedTuple):
+    """The penalties chosen, and what their folds predicted; None where there was nothing to choose."""
+
+    alpha: float
+    frequency_alpha: float
+    held: HeldOut | None
+
+
 def choose_penalties(
     objective: Objective, method: Method, alphas: np.ndarray, frequency_alphas: np.ndarray
-) -> tuple[float, float]:
+) -> Penalties:
     """The penalties of the smallest mean loss on held-out rows."""
     grid = np.unique(alphas), np.unique(frequency_alphas)
     if len(grid[0]) == len(grid[1]) == 1:
-        return float(grid[0][0]), float(grid[1][0])
+        return Penalties(float(grid[0][0]), float(grid[1][0]), None)
     rough = replace(method, settings=replace(method.settings, tol=max(ROUGHLY, method.settings.tol)), inner=INNER)
     fold = folds(objective.X)
     parts = [fold == part for part in range(int(fold.max()) + 1 if len(fold) <= FEW_ROWS else 1)]
@@ -58,9 +74,17 @@ def choose_penalties(
     def as_drawn(train: Objective, held: Objective) -> float:
         return held.mean_loss(train.directions.start, first_output(train, rough.inner))
 
+    fitted: dict[tuple[int, int], list[tuple[np.ndarray, Output]]] = {}  # what the folds of each pair learned
+
     @cache
     def learned(alpha: int, frequency_alpha: int) -> float:
-        return mean(lambda train, held: held.mean_loss(*learn(train, rough)[:2]), alpha, frequency_alpha)
+        models = fitted.setdefault((alpha, frequency_alpha), [])
+
+        def judge(train: Objective, held: Objective) -> float:
+            models.append(learn(train, rough)[:2])
+            return held.mean_loss(*models[-1])
+
+        return mean(judge, alpha, frequency_alpha)
 
     first = best(len(grid[0]), lambda alpha: mean(as_drawn, alpha, 0))
     second = best(len(grid[1]), lambda frequency_alpha: learned(first, frequency_alpha))
@@ -68,7 +92,8 @@ def choose_penalties(
     free = min(int(np.searchsorted(grid[0], FREE)), len(grid[0]) - 1), 0
     start = min(((first, second), free), key=lambda place: learned(*place))
     found = downhill(learned, start, (len(grid[0]), len(grid[1])))
-    return float(grid[0][found[0]]), float(grid[1][found[1]])
+    held = joined([scores_of(objective, part, *model) for part, model in zip(parts, fitted[found], strict=True)])
+    return Penalties(float(grid[0][found[0]]), float(grid[1][found[1]]), held)
 
 
 def best(count: int, loss: Callable[[int], float]) -> int:
@@ -100,17 +125,26 @@ def downhill(loss: Callable[[int, int], float], start: tuple[int, int], counts: 
     return here
 
 
-def held_out_scores(objective: Objective, method: Method) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores of rows by models that were not fitted to them, with their targets and shares: of all rows if few."""
+def held_out_scores(objective: Objective, method: Method) -> HeldOut:
+    """Scores of rows by models that were not fitted to them: of all rows if few."""
     fold = folds(objective.X)
     found = []
     for part in range(int(fold.max()) + 1 if len(fold) <= CALIBRATED else 1):
-        held = objective.only(fold == part)
-        parameters, output = learn(objective.only(fold != part), method)[:2]
-        parts = [tile.features @ output.coefficients + output.intercept for tile in held.tiles(parameters)]
-        found.append((np.concatenate(parts), held.targets, objective.shares[fold == part]))
-    scores, targets, shares = (np.concatenate([lot[k] for lot in found]) for k in range(3))
-    return scores, targets, shares / shares.mean()
+        found.append(scores_of(objective, fold == part, *learn(objective.only(fold != part), method)[:2]))
+    return joined(found)
+
+
+def scores_of(objective: Objective, rows: np.ndarray, parameters: np.ndarray, output: Output) -> HeldOut:
+    """Scores of some rows by what was learned from others."""
+    held = objective.only(rows)
+    parts = [tile.features @ output.coefficients + output.intercept for tile in held.tiles(parameters)]
+    return HeldOut(np.concatenate(parts), held.targets, objective.shares[rows])
+
+
+def joined(lots: list[HeldOut]) -> HeldOut:
+    """Several lots as one, with shares of 1 on average."""
+    scores, targets, shares = (np.concatenate(parts) for parts in zip(*lots, strict=True))
+    return HeldOut(scores, targets, shares / shares.mean())
 
 
 def folds(X: Any) -> np.ndarray:

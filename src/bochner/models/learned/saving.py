@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from ...bases import Basis
 from ...bases.design import ColumnScaler
+from ...blocks import Recipe
 from ...fields import (
     Check,
     either,
@@ -24,19 +25,21 @@ from ...fields import (
     text,
     whole,
 )
-from ..kept import require_kind
-from ..saving import keep_fitted, made_of, require_scaler
+from ..kept import VALIDATED, require_kind
+from ..saving import columns_made, keep_fitted, made_of, require_scaler
+from ..ways.penalty import CrossValidated
 
-OPTIONAL = {"feature_names_in_", "temperature_", "scaler_"}
+OPTIONAL = {"feature_names_in_", "recipe_", "temperature_", "scaler_", "_validated"}
 OF_CLASSES, OF_NUMBERS = {"classes_"}, {"_outputs", "_offset"}
 
 
-def fields(columns: Any, features: int, outputs: int) -> dict[str, Check]:
-    """What a fit leaves in a model of so many columns, features and outputs."""
+def fields(given: Any, columns: Any, features: int, outputs: int) -> dict[str, Check]:
+    """What a fit leaves in a model of so many columns, features and outputs; `given` are those before any recipe."""
     frequencies = numbers(-(-features // 2), columns)
     return {
         "n_features_in_": whole(1, 1 << 31),
-        "feature_names_in_": names(columns),
+        "feature_names_in_": names(given),
+        "recipe_": instance(Recipe),
         "classes_": labels,
         "_outputs": several(whole(1, 1 << 31)),
         "_offset": numbers(outputs),
@@ -53,10 +56,11 @@ def fields(columns: Any, features: int, outputs: int) -> dict[str, Check]:
         "_coefficients": numbers(features, outputs),
         "_intercept": numbers(outputs),
         "temperature_": number(0.0),
+        "_validated": either(nothing, instance(CrossValidated)),
     }
 
 
-FITTED = frozenset(fields(None, 0, 0))
+FITTED = frozenset(fields(None, None, 0, 0))
 
 
 def to_state(model: Any) -> dict[str, Any]:
@@ -75,13 +79,16 @@ def from_state(cls: type[BaseEstimator], state: dict[str, Any]) -> Any:
     require_kind(fitted["basis_"], Basis)
     require_kind(fitted["_coefficients"], np.ndarray)
     basis, outputs = fitted["basis_"], fitted["_coefficients"].shape[-1]
-    table = fields(fitted["n_features_in_"], int(basis.n_components), outputs)
+    columns = columns_made(fitted)
+    table = fields(fitted["n_features_in_"], columns, int(basis.n_components), outputs)
     others = OF_NUMBERS if "classes_" in fitted else OF_CLASSES | {"temperature_"}
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
-    if basis.n_features_in_ != fitted["n_features_in_"]:
+    if basis.n_features_in_ != columns:
         raise ValueError("the model and its basis have different columns")
     if fitted.get("scaler_") is not None:
-        require_scaler(fitted["scaler_"], fitted["n_features_in_"])
+        require_scaler(fitted["scaler_"], columns)
+    if fitted.get("_validated") is not None:
+        require_fields(vars(fitted["_validated"]), VALIDATED)
     keep_fitted(model, fitted, outputs)
     model._loss()
     return model
