@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 
-from bochner.bases.cache import WEIGHTS
+from bochner.maps.cache import WEIGHTS
 from cases import dense
 
 FLOAT_TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 2e-5}

@@ -161,6 +161,6 @@ def test_conjugate_gradients_on_rows_keep_to_their_threads_and_give_the_same_bit
 
 def test_systems_without_forks_can_import(monkeypatch):
     monkeypatch.delattr(os, "register_at_fork", raising=False)
-    for name in ("bochner.bases.cache", "bochner.ops.threads"):
+    for name in ("bochner.maps.cache", "bochner.ops.threads"):
         spec = importlib.util.find_spec(name)
         spec.loader.exec_module(importlib.util.module_from_spec(spec))  # as Windows would

@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 
 import bochner
 from bochner import GatedLinear, RandomFourier, RandomMaxout, RandomStumps, tune
-from bochner.bases.settle import median_factor
+from bochner.bases.heuristics import median_factor
 from bochner.blocks import Block, MemoryBlocks
 from bochner.models.tune import level_of, rounds_needed
 from bochner.models.ways.problem import fold_of

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..bases.design import ColumnScaler
-from ..bases.frequencies import KERNEL
 from ..fields import (
     FLOATS,
     SMALLEST,
@@ -27,6 +25,8 @@ from ..fields import (
     whole,
 )
 from ..kernels import Kernel
+from ..maps.frequencies import KERNEL
+from ..maps.scaling import ColumnScaler
 from ..solvers import DualProblem, Solution
 from .kept import require_kind, require_solution
 from .saving import keep_fitted, made_of, require_scaler

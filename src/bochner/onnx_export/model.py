@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
@@ -11,37 +10,12 @@ from onnx import ModelProto, ValueInfoProto, helper
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..bases import (
-    Basis,
-    Fastfood,
-    FixedFourier,
-    GatedLinear,
-    RandomBins,
-    RandomFourier,
-    RandomMaxout,
-    RandomRidge,
-    RandomStumps,
-)
 from ..bases.design import Design, times_columns
-from .cells import bins, stumps
+from ..maps import FeatureMap
 from .exact import kernel_scores
 from .graph import Graph, require_room
-from .integers import codes
-from .pools import gated, maxout
-from .preparation import linear, scaled
-from .ridge import ridge
-from .waves import fastfood, fourier
+from .maps import columns_of, require_form, stored_bytes
 
-EXPORTERS: dict[type[Basis], Callable[[Graph, Any, str, Any], str]] = {
-    RandomFourier: fourier,
-    FixedFourier: fourier,
-    Fastfood: fastfood,
-    RandomMaxout: maxout,
-    GatedLinear: gated,
-    RandomStumps: stumps,
-    RandomBins: bins,
-    RandomRidge: ridge,
-}
 OPSET, IR_VERSION = 18, 8  # reductions over given axes and adding scatters; the format that came with them
 
 
@@ -60,18 +34,31 @@ def build(model: Any, dtype: str) -> ModelProto:
         )
     outputs = (_classify if is_classifier(model) else _regress)(graph, model, scores, dtype)
     inputs = [_described("X", dtype, model.n_features_in_)]
-    return _packed(graph, model, inputs, outputs)
+    return _packed(graph, type(model).__name__, inputs, outputs, _properties(model))
+
+
+def build_features(feature_map: FeatureMap, dtype: str) -> ModelProto:
+    """The graph of a map alone: its output is `features`, in double."""
+    graph = Graph()
+    require_form(feature_map)
+    require_room(stored_bytes(feature_map, dtype))
+    graph("Identity", columns_of(graph, feature_map, graph.double("X"), np.dtype(dtype)), name="features")
+    inputs, outputs = (
+        [_described("X", dtype, feature_map.inputs)],
+        [_described("features", np.float64, feature_map.columns)],
+    )
+    return _packed(graph, type(feature_map).__name__, inputs, outputs, {"precision": feature_map.precision or "float"})
 
 
 def _features(graph: Graph, model: Any, dtype: str) -> str:
     if hasattr(model, "frequencies_"):  # which computes in float64, whatever X is
-        return features(graph, Design(model.basis_, model.scaler_), "float64")
-    return features(graph, model.design_, dtype, getattr(model, "recipe_", None))
+        return features(graph, Design(model.basis_, model.scaler_).map, "float64")
+    return features(graph, model.design_.map, dtype, getattr(model, "recipe_", None))
 
 
-def features(graph: Graph, design: Design, dtype: str, recipe: Any = None) -> str:
-    """The tensor `features` (n, columns), in double; integers of integer bases as they are."""
-    basis, rows, working = design.basis, "X", np.dtype(dtype)
+def features(graph: Graph, feature_map: FeatureMap, dtype: str, recipe: Any = None) -> str:
+    """The tensor `features` (n, columns), in double; integers of integer maps as they are."""
+    rows, working = "X", np.dtype(dtype)
     if recipe is not None and recipe.missing == "mean":
         rows = graph("Where", graph("IsNaN", graph.double(rows)), recipe.means, graph.double(rows))
         rows = graph.cast(rows, working)
@@ -79,19 +66,7 @@ def features(graph: Graph, design: Design, dtype: str, recipe: Any = None) -> st
         rows = graph("Div", graph("Sub", graph.double(rows), recipe.means), recipe.deviations)
         working = np.dtype(recipe.dtype)
         rows = graph.cast(rows, working)
-    given = graph.double(rows)
-    if design.scaler is not None:
-        rows, working = scaled(graph, given, design.scaler, working)
-    if basis.precision in ("float32", "float64"):
-        working = np.dtype(basis.precision)
-        rows = graph.cast(rows, working)
-    rows = graph.double(rows)
-    if basis._is_integer and basis.quantizes_input:
-        rows = codes(graph, rows, basis.quantizer_)
-    columns = EXPORTERS[type(basis)](graph, basis, rows, working)
-    if design.linear is not None:
-        columns = graph("Concat", linear(graph, given, design), graph.double(columns), axis=1)
-    return graph("Identity", columns, name="features")
+    return graph("Identity", columns_of(graph, feature_map, graph.double(rows), working), name="features")
 
 
 def _refuse_early(model: Any, dtype: str) -> None:
@@ -99,17 +74,10 @@ def _refuse_early(model: Any, dtype: str) -> None:
     basis = model.basis_
     if getattr(model, "recipe_", None) is not None and model.recipe_.texts:
         raise ValueError(f"column {model.recipe_.texts[0]!r} holds text, which the ONNX file cannot encode.")
-    if type(basis) not in EXPORTERS:
-        raise ValueError(f"{type(basis).__name__} has no form in ONNX; those that have: {', '.join(_names())}.")
+    require_form(basis.map_)
     if is_classifier(model):
         _labels(model.classes_)
-    units, drawn, _ = basis._units()
-    width = 1 if basis._is_integer else np.dtype(dtype).itemsize
-    require_room(units * drawn * width + model.coef_.nbytes)
-
-
-def _names() -> list[str]:
-    return [basis.__name__ for basis in EXPORTERS]
+    require_room(stored_bytes(basis.map_, dtype) + model.coef_.nbytes)
 
 
 def _scores(graph: Graph, model: Any, columns: str) -> str:
@@ -161,13 +129,15 @@ def _described(name: str, dtype: Any, *shape: int) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, _element(dtype), ["n", *shape])
 
 
-def _packed(graph: Graph, model: Any, inputs: list[ValueInfoProto], outputs: list[ValueInfoProto]) -> ModelProto:
-    whole = helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, initializer=graph.constants)
+def _packed(
+    graph: Graph, name: str, inputs: list[ValueInfoProto], outputs: list[ValueInfoProto], properties: dict[str, str]
+) -> ModelProto:
+    whole = helper.make_graph(graph.nodes, name, inputs, outputs, initializer=graph.constants)
     packed = helper.make_model(
         whole, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="bochner",
         producer_version=version("bochner"),
     )  # fmt: skip
-    helper.set_model_props(packed, _properties(model))
+    helper.set_model_props(packed, properties)
     return packed
 
 
@@ -180,5 +150,5 @@ def _properties(model: Any) -> dict[str, str]:
         "basis": type(basis).__name__,
         "seed": str(basis.seed_),
         "precision": basis.precision or "float",
-        "n_components": str(basis._m),
+        "n_components": str(basis.map_.columns),
     }

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ...bases import Basis
-from ...bases.design import ColumnScaler
 from ...fields import (
     Check,
     either,
@@ -24,6 +23,7 @@ from ...fields import (
     text,
     whole,
 )
+from ...maps.scaling import ColumnScaler
 from ..kept import require_kind
 from ..saving import keep_fitted, made_of, require_scaler
 
