@@ -65,8 +65,8 @@ class Metric(FeatureMap):
         matrix = read_only(self.matrix)
         if matrix.ndim not in (1, 2) or matrix.shape[-1] != self.map.inputs or not np.isfinite(matrix).all():
             raise ValueError(
-                f"a metric of this map is a finite matrix with {self.map.inputs} columns, or a diagonal of so many; its "
-                f"shape is {matrix.shape}."
+                f"a metric of this map is a finite matrix with {self.map.inputs} columns, or a diagonal of so many; "
+                f"its shape is {matrix.shape}."
             )
         derived = {"columns": self.map.columns, "inputs": len(matrix), "scale": self.map.scale}
         for name, value in {**derived, "precision": self.map.precision, "matrix": matrix}.items():
