@@ -1,6 +1,7 @@
 """Feature maps: what every fitted basis is, small and immutable, and what files may make of one."""
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -85,6 +86,7 @@ def test_a_basis_forgets_neither_its_map_nor_keeps_an_old_one():
     before = basis.map_
     basis.set_params(n_components=30)
     assert basis.map_ is before  # until the next fit
+    assert pickle.loads(pickle.dumps(basis)).map_ == before
     assert basis.fit(X).map_ != before
     assert basis.map_.columns == 30
     assert before.columns == 20

@@ -172,15 +172,6 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     # ---- equality and files ----
 
-    def __getstate__(self) -> dict[str, Any]:
-        # The map is made of what the basis remembers, so it is not remembered twice.
-        return {name: value for name, value in super().__getstate__().items() if name != "map_"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "seed_"):
-            self._keep_map()
-
     def identity(self) -> tuple[Any, ...]:
         """All that determines the features; two fitted bases with equal identities make the same ones."""
         check_is_fitted(self)

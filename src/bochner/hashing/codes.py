@@ -92,6 +92,11 @@ class HashMap(UnitMap):
             return self.apply(X, weights)
         return ops.project_winners(X, weights[0], self.pool_size).astype(self.output_dtype(X))
 
+    def require_sound(self) -> None:
+        super().require_sound()
+        if self.center is not None and self.center.shape != (self.inputs,):
+            raise ValueError("the centre is one of other columns")
+
 
 class MaxoutHash(Basis):
     """Codes of rows, such that the number of codes that differ estimates the angle between two rows.

@@ -29,6 +29,16 @@ class FeatureMap(ABC):
     columns, inputs : how many features a row gets, and how many numbers it has.
     precision : None follows the rows; "float32", "float64"; "int8" and "int14" are exact integer maps.
     scale : features times scale have <phi(x), phi(z)> ~ k(x, z). A number, or one for each column; 1 for floats.
+
+    Examples
+    --------
+    >>> from bochner import RandomStumps
+    >>> stumps = RandomStumps(4, precision="int8", random_state=0).fit([[1.0], [-1.0]]).map_
+    >>> stumps([[2.0], [-2.0]])
+    array([[ 1,  1,  1,  1],
+           [-1, -1, -1, -1]], dtype=int8)
+    >>> stumps.columns, stumps.scale, [len(drawn) for drawn in stumps.weights(1, 3)]
+    (4, 0.5, [2, 2])
     """
 
     columns: int

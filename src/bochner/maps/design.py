@@ -28,16 +28,19 @@ class DesignMap(FeatureMap):
     columns: int = field(init=False)
     inputs: int = field(init=False)
     precision: str | None = field(init=False)
-    scale: float | np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         derived = {"columns": self.linear_columns + self.map.columns, "inputs": self.map.inputs}
-        for name, value in {**derived, "precision": self.map.precision, "scale": self._beside(self.map.scale)}.items():
+        for name, value in {**derived, "precision": self.map.precision}.items():
             object.__setattr__(self, name, value)
 
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.map.name
+
+    @property
+    def scale(self) -> float | np.ndarray:  # type: ignore[override]
+        return self._beside(self.map.scale)
 
     @property
     def linear_columns(self) -> int:

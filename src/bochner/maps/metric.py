@@ -50,6 +50,16 @@ class Metric(FeatureMap):
     map : the map, of as many inputs as x R has columns.
     matrix : R (d, d'), or the diagonal (d,).
     quantizer : the 8-bit codes of x that a full matrix of an integer map works on; `Metric.of` chooses them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomFourier
+    >>> from bochner.maps import Metric
+    >>> X, R = np.eye(2), np.array([[1.0, 2.0], [0.0, 3.0]])
+    >>> inner = RandomFourier(6, random_state=0).fit(X @ R).map_
+    >>> bool((Metric(inner, R)(X) == inner(X @ R)).all())
+    True
     """
 
     map: FeatureMap

@@ -19,6 +19,16 @@ class Union(FeatureMap):
 
     Its first columns are those of the first maps, so `truncated` cuts the map that the last of them belong to and
     leaves out those behind it, and `enlarged` gives new columns to the last map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomFourier, RandomStumps
+    >>> from bochner.maps import Union
+    >>> X = np.eye(3)
+    >>> both = Union([RandomFourier(4, random_state=0).fit(X).map_, RandomStumps(2, random_state=0).fit(X).map_])
+    >>> both(X).shape, both.truncated(4) == Union(both.maps[:1])
+    ((3, 6), True)
     """
 
     maps: Sequence[FeatureMap]
