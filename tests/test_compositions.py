@@ -248,6 +248,8 @@ def test_metrics_that_do_not_go_with_a_map_are_refused():
         Metric(of_integers, np.eye(5), Quantizer(1.0, center=np.zeros(4)))
     with pytest.raises(ValueError, match="more than 8191 steps"):
         Metric.of(of_integers, 1e9 * np.eye(5), X)
+    with pytest.raises(ValueError, match="too far from the origin"):
+        Metric.of(of_integers, np.eye(5), X + 1e15)
     with pytest.raises(ValueError, match="X contains NaN"):
         Metric(of_floats, np.eye(5))(np.full((1, 5), np.nan))
 

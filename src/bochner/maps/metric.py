@@ -32,6 +32,7 @@ from .units import UnitMap, Weights
 
 LARGEST_CODE = 8191  # of an entry of the matrix: 14 bits
 MOST_BITS = 30  # of the shift
+LARGEST_OFFSET = 2.0**52  # which float64 and ONNX's doubles hold exactly, sums added
 DIGIT = 128  # an entry is DIGIT high + low, both of 8 bits
 
 
@@ -152,8 +153,10 @@ class Metric(FeatureMap):
         origin = np.zeros(1) if self.target is None else self.target.center
         # fsum rounds once, so the offset does not hang on the order of a sum.
         middle = np.array([fsum(center * column) for column in self.matrix.T]) - origin
-        offset = np.rint(middle / unit * 2.0**shift).astype(np.int64)
-        return np.rint(ratio * 2.0**shift).astype(np.int32), offset, np.array(shift)
+        offset = np.rint(middle / unit * 2.0**shift)
+        if not np.abs(offset).max(initial=0.0) < LARGEST_OFFSET:
+            raise ValueError("the rows lie too far from the origin for a metric in integers: shift them first.")
+        return np.rint(ratio * 2.0**shift).astype(np.int32), offset.astype(np.int64), np.array(shift)
 
     def _fits(self, entries: np.ndarray) -> bool:
         """Whether entries have 14 bits, and sums of products with codes 32."""
