@@ -14,7 +14,7 @@ CLIP = 3.0  # deviations that a robustly scaled number approaches and never pass
 FAR = 1e6  # deviations beyond which nothing more is told apart
 LARGEST = 1e300  # that a number of a column may be
 HEAVY = 10.0  # deviations beyond which a number is of a heavy tail
-BOUNDED, MARGIN = 3.0, 0.4  # deviations within which columns keep to a range, and by which share new rows may leave it
+BOUNDED, MARGIN = 2.0, 0.4  # deviations within which columns keep to a range, and by which share new rows may leave it
 # Shares of rows between which a column is measured, and how many deviations of a normal law lie between; the first
 # that is not zero counts, for a column may be mostly one value.
 RANGES = ((0.25, 0.75, 1.349), (0.1, 0.9, 2.563), (0.02, 0.98, 4.107))

@@ -14,26 +14,29 @@ import numpy as np
 import scipy.sparse
 
 from ..bases import Basis
-from ..bases.design import Design
+from ..bases.design import Design, times_columns
 from ..bases.heuristics import different_rows
 from ..blocks import Block, Blocks
 from ..maps.linear import LinearPart
 from ..maps.scaling import HEAVY, ColumnScaler
 from ..moments import FoldedMoments, Moments
 from ..ops import threads
+from ..solvers import solve_or_none
 from ..streams import sample_rows
 from .ways.folds import LeftOut
-from .ways.penalty import DECADES, FOLDS, candidates, smallest, valley
-from .ways.problem import fold_of
+from .ways.penalty import ABOVE, BELOW, DECADES, FOLDS, candidates, smallest, valley
+from .ways.problem import fold_of, wrong
 
 TRIED, FEATURES = 2000, 256  # rows and features of a trial; more features than rows tell no more
 FEWEST = 10  # rows with which a trial means something
 MOST_COLUMNS = 512  # of a linear part
-WEIGHTS = (0.0, 1.0, 5.0, 25.0, 125.0)  # of the linear part, in proportion to the features
+ALONE = 1e7  # a weight beside which no penalty lets the features count: ridge on the columns
+WEIGHTS = (0.0, 1.0, 5.0, 25.0, 125.0, ALONE)  # of the linear part, in proportion to the features
 FIRST = (0.0, 25.0)  # those with which scalings are compared
 USUAL, ASKED = 1.0, 5.0  # the weight where folds cannot tell which is best, and where a line is asked for
 DOUBT = 0.01  # by which share of its error what reaches far must be better
 NOISE = 1.0  # standard errors by which anything must be better than what is usual
+LABELS = 2.0  # and by which it must have fewer wrong labels than what is best for squares: it is one of a dozen
 BALANCED = 100  # rows whose features tell how long features are
 SCALERS = {"robust": ColumnScaler.robust, "standard": ColumnScaler.standard}
 
@@ -97,12 +100,20 @@ def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Blo
         best = usual
     told = [f"{described(*pair)} {np.sum(found[pair]):.3g}" for pair in sorted(found, key=doubtful)[:3]]
     reason = f"squared error of {FOLDS} folds of {rows:,} rows, relative to that of the mean: {', '.join(told)}"
+    if not wanted.classifies:
+        return Choice(*best, reason)
+    # What is best for squares need not be for labels: a line may part two clouds best and fit their codes badly.
+    wrong = {pair: trials[pair[0]].wrong(pair[1]) for pair in found}
+    fewest = min(wrong, key=lambda pair: float(np.sum(wrong[pair])))
+    if not is_noise(wrong[best] - wrong[fewest], LABELS):
+        shares = ", ".join(f"{described(*pair)} {np.sum(wrong[pair]):.3g}" for pair in (fewest, best))
+        return Choice(*fewest, f"share of wrong labels in {FOLDS} folds of {rows:,} rows: {shares}")
     return Choice(*best, reason)
 
 
-def is_noise(gains: np.ndarray) -> bool:
-    """Whether the sum of what folds gain is within its standard error."""
-    return bool(np.sum(gains) <= NOISE * np.sqrt(len(gains) * np.var(gains, ddof=1))) if len(gains) > 1 else True
+def is_noise(gains: np.ndarray, errors: float = NOISE) -> bool:
+    """Whether the sum of what folds (or rows) gain is within so many of its standard errors."""
+    return bool(np.sum(gains) <= errors * np.sqrt(len(gains) * np.var(gains, ddof=1))) if len(gains) > 1 else True
 
 
 def probe_of(blocks: Blocks) -> Block:
@@ -111,7 +122,7 @@ def probe_of(blocks: Blocks) -> Block:
 
 
 def described(scale: str | None, weight: float) -> str:
-    return f"{scale or 'as they are'}{' and linear' if weight else ''}"
+    return f"{scale or 'as they are'}{', linear alone' if weight == ALONE else ' and linear' if weight else ''}"
 
 
 def design_of(choice: Choice, basis: Basis, sample: Any, largest: float) -> Design:
@@ -141,23 +152,25 @@ def squared_length(basis: Basis, rows: Any, largest: float) -> float:
 
 
 class Trial:
-    """Rows left out of the sums of a design: their squared error, with the linear part of any weight."""
+    """Rows left out of the sums of a design: their errors, with the linear part of any weight."""
 
     def __init__(self, wanted: Wanted, design: Design, probe: Block) -> None:
         features = design.features(probe.X)
         features = features.toarray() if scipy.sparse.issparse(features) else features
-        folds, y = fold_of(probe, FOLDS), probe.y.astype(np.float64)
-        parts: list[Moments | None] = []
+        self.features = features.astype(np.float64)
+        self.folds, self.probe = fold_of(probe, FOLDS), probe
+        y, parts = probe.y.astype(np.float64), []
         for fold in range(FOLDS):
-            rows = folds == fold
+            rows = self.folds == fold
             weight = None if probe.weight is None else probe.weight[rows]
-            parts.append(Moments.of(features[rows].astype(np.float64), y[rows], weight) if rows.any() else None)
+            parts.append(Moments.of(self.features[rows], y[rows], weight) if rows.any() else None)
         self.left = LeftOut(
             FoldedMoments(parts), design.scale_, wanted.intercept, wanted.classifies, design.linear_columns
         )
         for fold in self.left.numbers:
             self.left.pair(fold)
-        self._best = -6 - DECADES[0]  # the candidate that did best so far; to begin with, a millionth of all squares
+        self._start = -6 - DECADES[0]  # the candidate that did best so far; to begin with, a millionth of all squares
+        self._best: dict[float, int] = {}  # the candidate of each weight of the linear part
 
     def error(self, weight: float = 1.0) -> float:
         """The sum of `errors`."""
@@ -169,11 +182,40 @@ class Trial:
         if not self.left.numbers:
             return nothing
         left = self.left.weighted(weight)
-        alphas = candidates("auto", float(np.mean([np.trace(rest.gram) for rest, _ in left._pairs.values()])))
+        alphas = self._candidates(left)
         with threads.blas_limited():
-            errors = valley(lambda k: left.criterion(left.errors(alphas[k])), self._best, len(alphas))
-        self._best = smallest(np.where(np.isnan(errors), np.inf, errors))
+            errors = valley(lambda k: left.criterion(left.errors(alphas[k])), self._start, len(alphas))
+        best = self._start = self._best[weight] = smallest(np.where(np.isnan(errors), np.inf, errors))
         size = float(np.sum(left.deviations)) if left.classifies else float(np.count_nonzero(left.deviations))
         if not size > 0:
             return nothing
-        return np.array([left.criterion(fold[None]) for fold in left.errors(alphas[self._best])]) / size
+        return np.array([left.criterion(fold[None]) for fold in left.errors(alphas[best])]) / size
+
+    def wrong(self, weight: float) -> np.ndarray:
+        """The weight of each row left out whose label is wrong, a share of all, at the penalty of fewest near there.
+
+        `errors` goes first: it finds where to look.
+        """
+        rows = np.ones(len(self.folds)) if self.probe.weight is None else self.probe.weight
+        if weight not in self._best:
+            return rows / rows.sum()
+        left = self.left.weighted(weight)
+        alphas, best = self._candidates(left), self._best[weight]
+        first = 0 if weight else self.left.always
+        tried = []
+        for alpha in alphas[max(best - BELOW, 0) : best + ABOVE + 1]:
+            missed = np.zeros(len(rows))
+            for fold, (rest, _) in left._pairs.items():
+                out = self.folds == fold
+                b = solve_or_none(rest.gram, rest.cross, float(alpha))
+                if b is None:
+                    missed[out] = 1.0
+                    continue
+                scale = np.broadcast_to(left.scale, self.features.shape[1:])[first:]
+                scores = self.features[out, first:] @ times_columns(scale, b) + rest.mean_y - rest.mean_z @ b
+                missed[out] = wrong(scores, self.probe.y[out])
+            tried.append(missed * rows / rows.sum())
+        return min(tried, key=lambda missed: float(np.sum(missed)))
+
+    def _candidates(self, left: LeftOut) -> np.ndarray:
+        return candidates("auto", float(np.mean([np.trace(rest.gram) for rest, _ in left._pairs.values()])))

@@ -24,6 +24,7 @@ from .penalty import (
     Chosen,
     CrossValidated,
     candidates,
+    climbed,
     edge_note,
     end_of,
     minimise,
@@ -222,7 +223,11 @@ def by_kernel_folds(folds: KernelFolds, alphas: np.ndarray, refine: bool) -> Cho
     squares, counts = folds.errors(alphas[tried])
     criteria = folds.criteria(squares)
     best, chosen = settled(alphas[tried], criteria)
-    if folds.classifies:
+    if not folds.classifies:
+        first = best
+        best = climbed(first, len(tried), lambda k: folds.criteria((squares[k] - squares[first])[:, None]))
+        chosen = chosen if best == first else float(alphas[tried[best]])
+    else:
         window = slice(max(best - BELOW, 0), best + ABOVE + 1)
         best = window.start + smallest(counts[window])
     end = end_of(int(tried[best]), len(alphas))

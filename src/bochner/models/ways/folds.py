@@ -29,6 +29,7 @@ from .penalty import (
     Chosen,
     CrossValidated,
     candidates,
+    climbed,
     edge_note,
     end_of,
     settled,
@@ -205,6 +206,15 @@ def from_sums(
     criteria, made = left.search(alphas)
     best, chosen = settled(alphas, criteria)
     chosen = chosen if isinstance(alpha, str) else float(alphas[best])
+    if len(left.numbers) > 1:
+        first = best
+
+        def losses(k: int) -> np.ndarray:
+            made[k] = made[k] if k in made else left.errors(alphas[k], rough=folded.features > MANY_FEATURES)
+            return np.array([left.criterion(f[None]) for f in made[k] - made[first]])
+
+        best = climbed(first, len(alphas), losses)
+        chosen = chosen if best == first else float(alphas[best])
     end = end_of(best, len(alphas))
     validated = None if classifies else left.validated(made[best])
     return Chosen(chosen, f"squared error of {left.how}{edge_note(end)}", validated, end)

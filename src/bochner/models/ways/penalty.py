@@ -19,6 +19,7 @@ FOLDS = 5
 FEW = "too few rows to judge by: the largest candidate"
 BELOW, ABOVE = 2, 1  # how far from the best penalty for squares that for labels is looked for: it is mostly smaller
 LEVEL = 1.005  # times the smallest error that is no worse but for noise
+NOISE = 0.75  # standard errors of what folds lose, within which a larger penalty is as good
 PERFECT = 1e-3  # share of the variance left at the lower end, below which a smaller penalty would be of no use
 
 
@@ -97,6 +98,20 @@ def settled(alphas: np.ndarray, errors: np.ndarray) -> tuple[int, float]:
     if best + 1 < len(errors) and errors[best + 1] <= LEVEL * errors[best]:
         return best + 1, float(alphas[best + 1])
     return best, between(alphas, errors, best)
+
+
+def climbed(best: int, count: int, losses: Callable[[int], np.ndarray]) -> int:
+    """The largest candidate that is as good as the best but for noise; losses(k) is what each fold loses with it.
+
+    Where folds can hardly tell a model from the mean, the smallest of many noisy errors lies anywhere, and mostly at
+    penalties that are far too small.
+    """
+    while best + 1 < count:
+        lost = losses(best + 1)
+        if len(lost) < 2 or not np.sum(lost) <= NOISE * np.sqrt(len(lost) * np.var(lost, ddof=1)):
+            break
+        best += 1
+    return best
 
 
 def between(alphas: np.ndarray, errors: np.ndarray, best: int) -> float:
