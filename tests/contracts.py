@@ -104,12 +104,12 @@ def arrays_of(value):
     return arrays_of(tuple(vars(value).values())) if dataclasses.is_dataclass(value) else []
 
 
-def check_map(feature_map, X):
+def require_map(feature_map, X):
     """What every map must do, composed ones too: small, immutable, equal to itself elsewhere, and the same in tiles."""
     features = dense(feature_map(X))
     assert features.shape == (len(X), feature_map.columns)
     assert feature_map(X).dtype == feature_map.output_dtype(X)
-    check_map_is_small_and_immutable(feature_map, X)
+    require_small_and_immutable(feature_map, X)
     for columns in (1, 7, 10**6):
         tiles = list(feature_map.tiles(X, columns))
         assert len(tiles) == feature_map.tile_count(columns)
@@ -126,7 +126,7 @@ def check_map(feature_map, X):
         feature_map(bad)
 
 
-def check_map_is_small_and_immutable(feature_map, X):
+def require_small_and_immutable(feature_map, X):
     data = pickle.dumps(feature_map)
     held = arrays_of(feature_map)
     assert len(data) < 10_000 + sum(array.nbytes for array in held)
@@ -149,7 +149,7 @@ def check_map_of_basis(basis):
         made = found(given)
         assert made.dtype == fitted.transform(given).dtype
         assert np.array_equal(dense(made), dense(fitted.transform(given)))
-    check_map(found, X)
+    require_map(found, X)
     np.testing.assert_array_equal(found.exact_gram(X, X[:3]), fitted.kernel(X, X[:3]))
     if not callable(getattr(basis, "activation", None)):  # which no file holds
         assert type(found).from_state(found.to_state()) == found

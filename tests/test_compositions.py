@@ -49,7 +49,7 @@ def test_a_union_is_its_maps_side_by_side(first, precision, tmp_path):
     assert np.array_equal(dense(union(X)), np.hstack([dense(part(X)) for part in parts]))
     assert (union.columns, union.inputs, union.precision) == (36, 5, precision)
     assert union.entries == sum(part.entries for part in parts)
-    contracts.check_map(union, X)
+    contracts.require_map(union, X)
     np.testing.assert_allclose(union.exact_gram(X), sum(part.exact_gram(X) for part in parts))
     scaled = np.hstack([part.scale * dense(part(X)) for part in parts])
     np.testing.assert_allclose(union.scale * dense(union(X)), scaled)
@@ -113,7 +113,7 @@ def test_a_map_after_a_metric_has_the_features_of_rows_times_it(name, shape, pre
     inner = fitted(name, Z, precision)
     metric = Metric(inner, R)
     assert np.array_equal(dense(metric(X)), dense(inner(Z)))
-    contracts.check_map(metric, X)
+    contracts.require_map(metric, X)
     sparse = scipy.sparse.csr_array(X)
     np.testing.assert_allclose(dense(metric(sparse)), dense(metric(X)), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(metric.exact_gram(X, X[:4]), inner.exact_gram(Z, Z[:4]))
@@ -171,7 +171,7 @@ def test_a_full_metric_of_an_integer_map_is_applied_in_integers(name, precision,
     inside = np.abs(metric.moved(X) - X @ R) < 0.6 * step  # rounding of x and of x R; a few numbers are clipped
     assert inside.mean() > 0.97
     assert np.array_equal(dense(metric(X)), dense(inner(slowly_moved(metric, X))))
-    contracts.check_map(metric, X)
+    contracts.require_map(metric, X)
     parts = np.vstack([dense(metric(part)) for part in np.split(X, [1, 7, 8])])
     assert np.array_equal(parts, dense(metric(X)))
     assert np.array_equal(dense(metric(scipy.sparse.csr_array(X))), dense(metric(X)))
@@ -309,7 +309,7 @@ def test_compositions_stand_in_designs():
     design = DesignMap(inner, scaler, linear)
     expected = np.hstack([linear.values(scaler.within(X)), inner(scaler(X))])
     assert np.array_equal(design(X), expected)
-    contracts.check_map(design, X)
+    contracts.require_map(design, X)
     assert design.truncated(5 + 30).map == inner.truncated(30)
 
 
