@@ -7,7 +7,7 @@ independent, so its variance is kappa_q (1 - kappa_q) / m. Drawn: q projections 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -37,7 +37,7 @@ class HashMap(UnitMap):
     center: np.ndarray | None = None
 
     name = "MaxoutHash"
-    checks = {"pool_size": whole(2, LARGEST_POOL), "center": either(nothing, numbers(None))}  # noqa: RUF012
+    checks: ClassVar = {"pool_size": whole(2, LARGEST_POOL), "center": either(nothing, numbers(None))}
 
     def __post_init__(self) -> None:
         if self.center is not None:

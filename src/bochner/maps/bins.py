@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -31,7 +31,7 @@ class BinsMap(UnitMap):
     quantizes_input = False
     takes_bytes = False
     multiplies_sparse = False
-    checks = {"n_grids": whole(1), "columns": whole(1, 2**31), "bandwidth": number(1.0 / LARGEST, LARGEST)}  # noqa: RUF012
+    checks: ClassVar = {"n_grids": whole(1), "columns": whole(1, 2**31), "bandwidth": number(1.0 / LARGEST, LARGEST)}
 
     @property
     def entries(self) -> int:

@@ -7,7 +7,7 @@ Drawn: per expansion of n = next power of two of d frequencies, signs B, a permu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class FastfoodMap(FrequencyMap):
 
     name = "Fastfood"
     multiplies_sparse = False
-    checks = {"calibration": either(nothing, numbers(None)), "shift": whole(0, 62)}  # noqa: RUF012
+    checks: ClassVar = {"calibration": either(nothing, numbers(None)), "shift": whole(0, 62)}
 
     def __post_init__(self) -> None:
         if self.calibration is not None:

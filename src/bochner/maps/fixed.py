@@ -6,7 +6,7 @@ Drawn: nothing. Kernel: the mean of cos<w_j, x - z> over the frequencies themsel
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class FixedFourierMap(WaveMap):
     phases: np.ndarray
 
     name = "FixedFourier"
-    checks = {"frequencies": numbers(None, None), "phases": numbers(None)}  # noqa: RUF012
+    checks: ClassVar = {"frequencies": numbers(None, None), "phases": numbers(None)}
 
     def __post_init__(self) -> None:
         for name in ("frequencies", "phases"):

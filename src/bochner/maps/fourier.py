@@ -6,7 +6,7 @@ Drawn: one frequency per pair of columns. Kernel: any shift-invariant one (Bochn
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import qmc
@@ -31,7 +31,7 @@ class FourierMap(FrequencyMap):
     sampling: str = "iid"
 
     name = "RandomFourier"
-    checks = {"pairs": flag, "sampling": text(*SAMPLINGS)}  # noqa: RUF012
+    checks: ClassVar = {"pairs": flag, "sampling": text(*SAMPLINGS)}
 
     @property
     def frequencies(self) -> int:

@@ -7,7 +7,7 @@ Unit l is a q-vector that is zero but for entry argmax_j <w_j, x>, which holds <
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -29,7 +29,7 @@ class GatedMap(UnitMap):
     rescale_shift: int = 1
 
     name = "GatedLinear"
-    checks = {  # noqa: RUF012
+    checks: ClassVar = {
         "pool_size": whole(1), "sparse_output": flag, "multiplier": whole(1, 2**31), "rescale_shift": whole(1, 62),
     }  # fmt: skip
 

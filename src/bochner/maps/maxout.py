@@ -7,7 +7,7 @@ without mu_q^2 if centred. The constant mu_q^2 swamps the Gram matrix and wastes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class MaxoutMap(UnitMap):
     shift: int = 0
 
     name = "RandomMaxout"
-    checks = {  # noqa: RUF012
+    checks: ClassVar = {
         "pool_size": whole(1), "shared_projections": either(nothing, whole(1)), "structured": flag, "center": flag,
         "multiplier": whole(1, 2**31), "rescale_shift": whole(1, 62), "shift": whole(0, 62),
     }  # fmt: skip

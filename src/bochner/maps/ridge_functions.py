@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class RidgeMap(UnitMap):
     table_shift: int = 1
 
     name = "RandomRidge"
-    checks = {  # noqa: RUF012
+    checks: ClassVar = {
         "activation": text(*PORTABLE), "weight_scale": POSITIVE, "bias_scale": number(0.0), "reach": POSITIVE,
         "height": POSITIVE, "multiplier": whole(1, 2**31), "table_shift": whole(1, 62),
     }  # fmt: skip

@@ -7,7 +7,7 @@ standard normal t. A comparison is exact, so integer precisions need no rounding
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class StumpsMap(UnitMap):
     quantizes_input = False
     refuses_infinity = True
     multiplies_sparse = False
-    checks = {"thresholds": text("uniform", "normal"), "radius": number(1.0 / LARGEST, LARGEST)}  # noqa: RUF012
+    checks: ClassVar = {"thresholds": text("uniform", "normal"), "radius": number(1.0 / LARGEST, LARGEST)}
 
     def exact_kernel(self) -> Kernel:
         return UniformStump(self.radius) if self.thresholds == "uniform" else NormalStump()

@@ -43,10 +43,8 @@ def build_features(feature_map: FeatureMap, dtype: str) -> ModelProto:
     require_form(feature_map)
     require_room(stored_bytes(feature_map, dtype))
     graph("Identity", columns_of(graph, feature_map, graph.double("X"), np.dtype(dtype)), name="features")
-    inputs, outputs = (
-        [_described("X", dtype, feature_map.inputs)],
-        [_described("features", np.float64, feature_map.columns)],
-    )
+    inputs = [_described("X", dtype, feature_map.inputs)]
+    outputs = [_described("features", np.float64, feature_map.columns)]
     return _packed(graph, type(feature_map).__name__, inputs, outputs, {"precision": feature_map.precision or "float"})
 
 
