@@ -1,12 +1,14 @@
 """What every basis must do, as functions of a basis; test_bases.py walks all cases, CONTRIBUTING's toy basis too."""
 
+import dataclasses
 import pickle
 
 import numpy as np
+import pytest
 import scipy.sparse
 from sklearn.base import clone
 
-from bochner.bases.cache import WEIGHTS
+from bochner.maps.cache import WEIGHTS
 from cases import dense
 
 FLOAT_TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 2e-5}
@@ -93,7 +95,72 @@ def check_kernel(basis):
     np.testing.assert_allclose(fitted.kernel(X[:3], X[4:9]), exact[:3, 4:9], rtol=1e-9, atol=1e-9)
 
 
+def arrays_of(value):
+    """The arrays that a map holds, those of its parts too."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if isinstance(value, tuple):
+        return [array for item in value for array in arrays_of(item)]
+    return arrays_of(tuple(vars(value).values())) if dataclasses.is_dataclass(value) else []
+
+
+def require_map(feature_map, X):
+    """What every map must do, composed ones too: small, immutable, equal to itself elsewhere, and the same in tiles."""
+    features = dense(feature_map(X))
+    assert features.shape == (len(X), feature_map.columns)
+    assert feature_map(X).dtype == feature_map.output_dtype(X)
+    require_small_and_immutable(feature_map, X)
+    for columns in (1, 7, 10**6):
+        tiles = list(feature_map.tiles(X, columns))
+        assert len(tiles) == feature_map.tile_count(columns)
+        assert [part.start for part, _ in tiles] == [0, *(part.stop for part, _ in tiles[:-1])]
+        slack = 1e-5 if feature_map(X).dtype == np.float32 else 1e-12  # a product may add up in another order
+        np.testing.assert_allclose(np.hstack([dense(tile) for _, tile in tiles]), features, rtol=1e-5, atol=slack)
+        later = list(feature_map.tiles(X, columns, 1))
+        assert [part for part, _ in later] == [part for part, _ in tiles[1:]]
+    with pytest.raises(ValueError, match=f"X has {feature_map.inputs + 1} columns; the map was made for"):
+        feature_map(np.zeros((2, feature_map.inputs + 1)))
+    bad = X.astype(np.float64)
+    bad[1, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        feature_map(bad)
+
+
+def require_small_and_immutable(feature_map, X):
+    data = pickle.dumps(feature_map)
+    held = arrays_of(feature_map)
+    assert len(data) < 10_000 + sum(array.nbytes for array in held)
+    WEIGHTS.clear()
+    again = pickle.loads(data)
+    assert again == feature_map
+    assert np.array_equal(dense(again(X)), dense(feature_map(X)))
+    assert pickle.dumps(feature_map) == data  # calls leave no trace in it
+    for field in dataclasses.fields(feature_map):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(feature_map, field.name, None)
+
+
+def check_map_of_basis(basis):
+    """`transform` is `map_`, bit for bit, and weights can be had piece by piece."""
+    X = rows()
+    fitted = clone(basis).set_params(random_state=0).fit(X)
+    found = fitted.map_
+    for given in (X, X.astype(np.float32), X.tolist(), scipy.sparse.csr_array(X)):
+        made = found(given)
+        assert made.dtype == fitted.transform(given).dtype
+        assert np.array_equal(dense(made), dense(fitted.transform(given)))
+    require_map(found, X)
+    np.testing.assert_array_equal(found.exact_gram(X, X[:3]), fitted.kernel(X, X[:3]))
+    if not callable(getattr(basis, "activation", None)):  # which no file holds
+        assert type(found).from_state(found.to_state()) == found
+    number = found.units.number
+    for a, b in zip(found.weights(0, number), found.weights(), strict=True):
+        assert np.array_equal(a, b)
+        assert not a.flags.writeable
+
+
 def check_all(basis):
+    check_map_of_basis(basis)
     check_shape_and_dtype(basis)
     check_partition(basis, exact=False)
     check_pickle(basis)

@@ -80,7 +80,7 @@ def test_first_features_of_many_are_the_features_of_few(name, precision):
 def test_first_grids_of_many_are_the_grids_of_few():
     X = contracts.rows()
     few, many = (RandomBins(50, n_grids=g, bandwidth=2.0, random_state=0).fit(X) for g in (3, 9))
-    for a, b in zip(few._draw(0, 3), many._draw(0, 3), strict=True):
+    for a, b in zip(few.map_.draw(0, 3), many.map_.draw(0, 3), strict=True):
         assert np.array_equal(a, b)
 
 
@@ -171,7 +171,7 @@ def test_pairs_are_interleaved_and_an_odd_column_is_phased():
 
 def test_orthogonal_directions_are_orthogonal_in_groups():
     basis = RandomFourier(40, sampling="orthogonal", random_state=0).fit(contracts.rows(4, 5))
-    W = basis._directions(0, 20)
+    W = basis.map_.directions(0, 20)
     for group in np.split(W, 4):
         gram = group @ group.T
         assert np.abs(gram - np.diag(np.diag(gram))).max() < 1e-12
@@ -199,7 +199,7 @@ def test_gated_features_are_one_of_each_pool_and_locally_linear():
 
 def test_shared_projections_of_a_unit_differ():
     basis = RandomMaxout(500, pool_size=4, shared_projections=6, random_state=0).fit(contracts.rows())
-    choices = np.sort(basis._choices(6), axis=1)
+    choices = np.sort(basis.map_.weights()[1], axis=1)
     assert (np.diff(choices, axis=1) > 0).all()
     counts = np.bincount(choices.ravel(), minlength=6)
     assert np.abs(counts - 500 * 4 / 6).max() < 4.5 * np.sqrt(500 * (4 / 6) * (2 / 6))
@@ -222,7 +222,7 @@ def test_an_outlier_is_clipped_and_counted():
 
 
 def test_integer_fastfood_shift_grows_before_sums_could_overflow():
-    from bochner.bases.hadamard import integer_shift
+    from bochner.maps.hadamard import integer_shift
 
     assert integer_shift(127, 784, 1024) == 0
     assert integer_shift(255, 4096, 4096) > 0
@@ -315,7 +315,7 @@ def test_wide_sparse_rows_are_not_made_dense_in_fit():
 def test_forks_do_not_inherit_a_held_lock():
     import os
 
-    from bochner.bases.cache import WEIGHTS
+    from bochner.maps.cache import WEIGHTS
 
     X = contracts.rows()
     basis = RandomFourier(20, random_state=0).fit(X)
@@ -374,8 +374,8 @@ def test_projections_that_are_kept_are_few(precision):
     """Where no op turns them into features at once, a tile of units has no more than 8,192 of them in a row."""
     for basis in (RandomMaxout(40_000, structured=True), RandomFourier(40_000, kernel=kernels.Laplacian(2.0))):
         basis.set_params(precision=precision, random_state=0).fit(np.eye(5, dtype=np.float32))
-        units, _, projections = basis._units()
-        for (start, stop), _ in basis._tiles(2000, 0, units, basis._is_fused(np.dtype(np.float64))):
+        units, _, projections = basis.map_.units
+        for (start, stop), _ in basis.map_.work(2000, 0, units, basis.map_.is_fused(np.dtype(np.float64))):
             assert (stop - start) * projections <= max(8192, projections)
 
 

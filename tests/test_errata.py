@@ -53,7 +53,7 @@ def test_maxout_lemma_3_needs_a_union_over_units():
 
 def test_structured_pools_from_one_block_are_biased():
     """Projections of one Hadamard block depend on each other: their maximum has another kernel (n = 4)."""
-    from bochner.bases.hadamard import draw_expansions
+    from bochner.maps.hadamard import draw_expansions
     from bochner.ops import fastfood
     from bochner.streams import Stream
 

@@ -69,7 +69,7 @@ def test_the_z_test_sees_codes_that_depend_on_each_other():
     X, distances = pairs_at([0.5], 30), []
     for seed in range(SEEDS):
         hash_ = MaxoutHash(CODES, pool_size=8, random_state=seed).fit(X)
-        projections = hash_._project(X, (hash_._draw(0, CODES)[0][: CODES + 7],))
+        projections = hash_.map_.project(X, (hash_.map_.draw(0, CODES)[0][: CODES + 7],))
         codes = np.stack([projections[:, k : k + 8].argmax(axis=1) + k for k in range(CODES)], axis=1)
         distances.append((codes[0] != codes[1]).mean())
     share = collision_probability(0.5, 8)
@@ -81,7 +81,7 @@ def test_the_z_test_sees_codes_that_depend_on_each_other():
 def test_codes_are_the_winners_and_margins_their_lead():
     X = rng.standard_normal((20, 6))
     hash_ = MaxoutHash(10, pool_size=5, random_state=0).fit(X)
-    projections = (X @ hash_._draw(0, 10)[0].T).reshape(20, 10, 5)
+    projections = (X @ hash_.map_.draw(0, 10)[0].T).reshape(20, 10, 5)
     assert np.array_equal(hash_.transform(X), projections.argmax(axis=2))
     expected = projections.max(axis=2, keepdims=True) - projections
     np.testing.assert_allclose(hash_.margins(X), expected, rtol=1e-12, atol=1e-13)

@@ -226,7 +226,7 @@ def test_without_steps_it_is_the_model_of_random_features():
 def test_any_draw_is_a_start(given):
     basis = RandomFourier(8, random_state=2, **given).fit(X)
     model = LearnedFourierRegressor(8, random_state=2, max_iter=10, **given).fit(X, Y)
-    np.testing.assert_allclose(model.drawn_frequencies_, basis._draw(0, 4)[0])
+    np.testing.assert_allclose(model.drawn_frequencies_, basis.map_.draw(0, 4)[0])
     assert model.objective_ < clone(model).set_params(max_iter=0).fit(X, Y).objective_
 
 

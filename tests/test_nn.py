@@ -46,7 +46,7 @@ def test_a_frozen_layer_is_its_basis(name, d, dtype):
     basis = basis_of(name).fit(X)
     expected = basis.transform(X)
     # Rounding of a projection, which for heavy-tailed frequencies is that of a large number.
-    directions = basis._draw(0, basis._units()[0])[0] if isinstance(basis, RandomFourier) else np.eye(1, d)
+    directions = basis.map_.weights()[0] if isinstance(basis, RandomFourier) else np.eye(1, d)
     tolerance = 8.0 * np.finfo(dtype).eps * max(4.0, float(np.abs(X @ directions.T).max()))
     for learnable in (False, True):
         layer = layer_of(basis, learnable=learnable, dtype=getattr(torch, dtype))

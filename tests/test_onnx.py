@@ -26,13 +26,14 @@ from bochner import (
     kernels,
 )
 from bochner.bases import REGISTRY, FixedFourier
+from bochner.maps import FourierMap, StumpsMap
 from bochner.onnx_export import export, to_bytes
 from cases import CASES, INTEGER_CASES, dense, softsign
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 from bochner.onnx_export import graph as graph_room  # noqa: E402  (needs onnx)
-from bochner.onnx_export.model import EXPORTERS  # noqa: E402
+from bochner.onnx_export.maps import EXPORTERS  # noqa: E402
 
 TOLERANCE = 1e-5
 FLOAT_CASES = [name for name in CASES if name != "ridge softsign"]  # a Python function, which no file can hold
@@ -100,7 +101,7 @@ def check_same(model, X, tolerance=TOLERANCE):
 
 
 def test_every_registered_basis_is_exported():
-    assert set(EXPORTERS) == {*REGISTRY.values(), FixedFourier}
+    assert set(EXPORTERS) == {basis.kind for basis in (*REGISTRY.values(), FixedFourier)}
     assert {type(CASES[name]) for name in ONE_EACH} == set(REGISTRY.values())
 
 
@@ -238,8 +239,11 @@ def test_what_is_refused():
 
 
 def test_a_basis_that_nobody_exports():
+    class OtherMap(StumpsMap):
+        name = "Other"
+
     class Other(RandomStumps):
-        pass
+        kind = OtherMap
 
     with pytest.raises(ValueError, match="Other has no form in ONNX"):
         to_bytes(fitted(Other()))
@@ -248,10 +252,10 @@ def test_a_basis_that_nobody_exports():
 def test_two_gigabytes_are_refused_before_anything_is_drawn(monkeypatch):
     model = fitted(RandomFourier(bandwidth=1.0))
 
-    def never(*_):
+    def never(*_, **__):
         raise AssertionError("weights were drawn")
 
-    monkeypatch.setattr(RandomFourier, "_weights", never)
+    monkeypatch.setattr(FourierMap, "weights", never)
     monkeypatch.setattr(graph_room, "LARGEST", 500)
     with pytest.raises(ValueError, match="a file of one piece holds less than 2 GiB"):
         to_bytes(model)

@@ -19,6 +19,7 @@ from bochner import (
     RandomStumps,
 )
 from bochner.data import Split
+from bochner.maps import BinsMap
 from bochner.models.ways import keeping
 from bochner.moments import Moments
 from bochner.papers.kitchen_sinks import coefficient_decay, racing
@@ -125,8 +126,8 @@ def test_sparse_bases_say_how_little_a_row_takes():
 def test_many_sparse_columns_by_conjugate_gradients(memory, monkeypatch):
     """Equal to Ridge on the same features; made once where they fit in memory, and again in every pass where not."""
     made = []
-    whole = RandomBins.features
-    monkeypatch.setattr(RandomBins, "features", lambda self, X: made.append(len(X)) or whole(self, X))
+    whole = BinsMap.evaluate
+    monkeypatch.setattr(BinsMap, "evaluate", lambda self, X: made.append(len(X)) or whole(self, X))
     basis = RandomBins(1 << 14, n_grids=20, bandwidth=8.0, random_state=0)
     with bochner.config_context(memory=memory):
         model = RandomFeatureRegressor(basis, alpha=0.3, solver="cg").fit(X, Y)

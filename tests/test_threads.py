@@ -14,6 +14,7 @@ import pytest
 
 import bochner
 from bochner import RandomFeatureRegressor, RandomFourier, RandomMaxout, ops
+from bochner.maps import FourierMap
 from bochner.ops import threads
 from bochner.validation import require_finite
 
@@ -128,8 +129,8 @@ def test_a_forked_child_has_threads_of_its_own():
 
 def test_n_jobs_limits_native_threads_too(monkeypatch):
     seen = set()
-    features = RandomFourier.features
-    monkeypatch.setattr(RandomFourier, "features", lambda self, X: seen.add(threads.count()) or features(self, X))
+    features = FourierMap.evaluate
+    monkeypatch.setattr(FourierMap, "evaluate", lambda self, X: seen.add(threads.count()) or features(self, X))
     RandomFeatureRegressor(RandomFourier(20), n_jobs=1, alpha=1.0).fit(X.astype(float), X[:, 0])
     assert seen == {1}
     assert threading.active_count() < 50
@@ -140,7 +141,7 @@ def test_conjugate_gradients_on_rows_keep_to_their_threads_and_give_the_same_bit
     """As many blocks at a time as n_jobs says, whatever the processor has."""
     monkeypatch.setenv("BOCHNER_NUM_THREADS", "3")
     running, most = [], []
-    made = RandomFourier.features
+    made = FourierMap.evaluate
 
     def features(self, rows):
         running.append(1)
@@ -152,15 +153,15 @@ def test_conjugate_gradients_on_rows_keep_to_their_threads_and_give_the_same_bit
     model = RandomFeatureRegressor(RandomFourier(60, random_state=0), solver="cg", alpha=1e-3, n_jobs=n_jobs)
     rows, y = X.astype(np.float32), X[:, 0] / 255.0
     with bochner.config_context(block_rows=100, memory="4MB"):  # too little to keep the features
-        monkeypatch.setattr(RandomFourier, "features", features)
+        monkeypatch.setattr(FourierMap, "evaluate", features)
         coefficients = model.fit(rows, y).coef_
         assert max(most) == n_jobs
-        monkeypatch.setattr(RandomFourier, "features", made)
+        monkeypatch.setattr(FourierMap, "evaluate", made)
         assert np.array_equal(coefficients, model.set_params(n_jobs=None).fit(rows, y).coef_)
 
 
 def test_systems_without_forks_can_import(monkeypatch):
     monkeypatch.delattr(os, "register_at_fork", raising=False)
-    for name in ("bochner.bases.cache", "bochner.ops.threads"):
+    for name in ("bochner.maps.cache", "bochner.ops.threads"):
         spec = importlib.util.find_spec(name)
         spec.loader.exec_module(importlib.util.module_from_spec(spec))  # as Windows would

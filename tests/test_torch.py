@@ -49,6 +49,7 @@ def test_tensors_have_the_bits_of_arrays(name, dtype):
     assert isinstance(features, torch.Tensor)
     assert str(features.dtype) == f"torch.{dtype}"
     assert np.array_equal(features.numpy(), clone(basis).fit(X).transform(X))
+    assert torch.equal(basis.map_(tensor), features)
     assert np.array_equal(tensor.numpy(), X)
 
 

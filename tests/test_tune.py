@@ -6,8 +6,9 @@ from sklearn.linear_model import Ridge
 
 import bochner
 from bochner import GatedLinear, RandomFourier, RandomMaxout, RandomStumps, tune
-from bochner.bases.settle import median_factor
+from bochner.bases.heuristics import median_factor
 from bochner.blocks import Block, MemoryBlocks
+from bochner.maps import FourierMap
 from bochner.models.tune import level_of, rounds_needed
 from bochner.models.ways.problem import fold_of
 from bochner.validation import FitWarning
@@ -112,8 +113,8 @@ def test_rounds_double_the_rows_and_halve_the_candidates():
 
 def test_every_row_is_made_into_features_once_per_candidate(monkeypatch):
     seen = []
-    features = RandomFourier.features
-    monkeypatch.setattr(RandomFourier, "features", lambda self, X: seen.append(len(X)) or features(self, X))
+    features = FourierMap.evaluate
+    monkeypatch.setattr(FourierMap, "evaluate", lambda self, X: seen.append(len(X)) or features(self, X))
     trials = tune(X, WIGGLY, basis=RandomFourier(50), bandwidths=[0.25, 0.5, 1.0, 2.0]).trials
     assert sum(seen) == sum(t.rows for t in trials)
 

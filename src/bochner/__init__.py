@@ -3,7 +3,7 @@
 Random features turn a non-linear problem into a linear one that streams, adds, scales and can be solved exactly.
 """
 
-from . import blocks, kernels, losses, moments, solvers, theory
+from . import blocks, kernels, losses, maps, moments, solvers, theory
 from .bases import (
     Fastfood,
     FixedFourier,
@@ -40,5 +40,5 @@ __all__ = [
     "KernelRidgeClassifier", "KernelRidgeRegressor", "LearnedFourierClassifier", "LearnedFourierRegressor",
     "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier",
     "RandomMaxout", "RandomRidge", "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels",
-    "load", "losses", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory", "tune",
+    "load", "losses", "maps", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory", "tune",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from .bases.design import Design
 from .blocks import MemoryBlocks
 from .hashing import MaxoutIndex
 from .hashing.saving import INDEX_PARTS
+from .maps import FeatureMap
 from .models import (
     DistributionClassifier,
     DistributionRegressor,
@@ -26,7 +27,7 @@ from .models import (
 from .models.distribution.given import LinearBasis
 from .models.distribution.scatter import Directions, Reference, Scatter
 from .models.learned.spectrum import Stage
-from .models.saving import KIND, VERSION
+from .models.saving import KIND, VERSION, kinds_of
 from .models.trials import Choice
 from .models.ways.dual import DualPosterior
 from .models.ways.primal import PrimalPosterior
@@ -69,6 +70,7 @@ SAVED = (
 KNOWN = (*INDEX_PARTS, LinearBasis)
 INNER = (
     Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks, Reference, Scatter, Directions, Stage,
+    *kinds_of(FeatureMap),
 )  # fmt: skip
 MODELS = {cls.__name__: cls for cls in SAVED}
 # version -> how its tree becomes the next one's

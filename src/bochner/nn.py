@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.base import clone
 
 from .bases import Basis, Fastfood, RandomFourier, RandomMaxout
-from .bases.frequencies import TURN
 from .kernels import maximum_mean
+from .maps.frequencies import TURN
 from .validation import require_integer
 
 try:
@@ -48,7 +48,7 @@ class BasisLayer(nn.Module):
 
     def _drawn(self) -> tuple[np.ndarray, ...]:
         """All weights of the basis, floats in float64."""
-        return self.basis._weights(0, self.basis._units()[0], np.float64)
+        return self.basis.map_.weights()
 
     def _keep_expansions(self, drawn: tuple[np.ndarray, ...], dtype: Any, device: Any) -> None:
         signs, permutation, gaussian, calibration = drawn
@@ -74,7 +74,7 @@ def fitted(basis: Basis, in_features: int | None, kind: type[Basis]) -> Basis:
     """A copy of the basis, fitted to so many columns if it is not fitted; what cannot be a layer is refused."""
     if not isinstance(basis, kind):
         raise ValueError(f"this layer is made from a {kind.__name__}; got {type(basis).__name__}.")
-    if basis._is_integer:
+    if basis.is_integer:
         raise ValueError(f"layers compute in floats: precision={basis.precision!r} has no gradient; use None.")
     if hasattr(basis, "seed_"):
         if in_features not in (None, basis.n_features_in_):

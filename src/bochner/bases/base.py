@@ -1,7 +1,7 @@
-"""What every basis shares: the scikit-learn face, tiles of rows and units, and a cache of drawn weights.
+"""What every basis shares: the scikit-learn face of a feature map.
 
-A basis is made of units (a frequency, a pool, a stump, a grid). Subclasses say how units are drawn from streams and
-how a tile of rows meets a tile of units; nothing larger than a tile is ever made besides the result.
+The constructor remembers, `fit` looks at sampled rows, settles a few numbers and makes `map_`, and `transform` is
+`map_`. Subclasses say what is settled, and which map comes of it.
 """
 
 from __future__ import annotations
@@ -9,33 +9,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, is_dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import ops
 from ..arrays import like, to_numpy
-from ..config import memory_budget
 from ..fields import names, require_sound, whole
-from ..kernels import Kernel
-from ..ops import threads
+from ..maps import LIMITS, PRECISIONS, UnitMap
+from ..maps.base import frozen
+from ..maps.quantize import Quantizer, choose_quantizer
+from ..maps.rows import in_precision
 from ..streams import sample_rows
-from ..validation import require_choice, require_finite, require_integer, require_numbers
-from .cache import WEIGHTS
-from .quantize import Quantizer, choose_quantizer
-from .settle import PARAMETERS, SAMPLE, different_rows, draw_seed, largest_size, require_like
+from ..validation import require_choice, require_integer, require_numbers
+from .heuristics import SAMPLE, different_rows, draw_seed, largest_size
+from .stored import PARAMETERS, require_like
 
-PRECISIONS = ("float32", "float64", "int8", "int14")
-LIMITS = {"int8": 127, "int14": 8191}  # the largest feature of each integer precision
 INCIDENTAL = ("feature_names_in_", "clipped_fraction_")  # fitted names that do not determine the features
-MANY_ROWS = 1 << 14
 MOST_COLUMNS = 1 << 31
-MOST_UNITS = 1 << 20  # of a basis from a file, if it has fewer columns
-TILE = 1 << 22  # numbers in a tile of weights, or of projections
 
 
 @dataclass(frozen=True)
@@ -61,12 +55,11 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     n_components: int
     precision: str | None
     random_state: Any
+    map_: UnitMap
+    quantizer_: Quantizer
 
-    quantizes_input = True  # integer precisions work on 8-bit codes of x
-    takes_bytes = True  # and 8-bit numbers are left as they are
+    kind: ClassVar[type[UnitMap]]  # of map that `fit` makes
     shift_invariant = False  # the kernel is a function of x - z
-    refuses_infinity = False  # the op itself raises NotFiniteError for NaN and infinity
-    multiplies_sparse = True  # a tile of CSR rows is used as it is, not made dense
 
     # ---- what a basis declares ----
 
@@ -75,28 +68,8 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """Check the parameters and set the fitted numbers, from sampled rows and the largest |x| of all rows."""
 
     @abstractmethod
-    def _units(self) -> tuple[int, int, int]:
-        """How many units there are, the numbers drawn for each, and the projections made for each."""
-
-    @abstractmethod
-    def _columns(self, unit: int) -> int:
-        """The column at which a unit starts (for the number of units: the number of columns)."""
-
-    @abstractmethod
-    def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
-        """The weights of units start..stop-1, from streams alone; floats in float64."""
-
-    @abstractmethod
-    def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Float features of a tile of rows for a tile of units, in the dtype of X."""
-
-    @abstractmethod
-    def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Integer features, defined bit for bit; X holds codes, or floats if the input is not quantized."""
-
-    @abstractmethod
-    def _exact_kernel(self) -> Kernel:
-        """The kernel that the features approximate."""
+    def _own_fields(self) -> dict[str, Any]:
+        """What the map is made of, besides the fields that all maps have; from parameters and fitted numbers."""
 
     @property
     @abstractmethod
@@ -105,13 +78,13 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     # ---- the scikit-learn face ----
 
-    def fit(self, X: Any, y: Any = None) -> Basis:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Settle the seed and the numbers that depend on the data (bandwidth, scales); y is ignored."""
         self._forget()
         X = self._validate(X, reset=True)
         return self._fit_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)], largest_size(X))
 
-    def fit_sample(self, rows: Any, largest: float) -> Basis:
+    def fit_sample(self, rows: Any, largest: float) -> Self:
         """What `fit` does, from sampled rows and the largest |x| of all: for rows that are not in memory."""
         self._forget()
         return self._fit_rows(self._validate(rows, reset=True), largest)
@@ -120,19 +93,27 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
-    def _fit_rows(self, rows: Any, largest: float) -> Basis:
+    def _fit_rows(self, rows: Any, largest: float) -> Self:
         require_integer("n_components", self.n_components)
         if self.precision is not None:
             require_choice("precision", self.precision, PRECISIONS)
         self.seed_ = draw_seed(self.random_state)
         rows = different_rows(rows)
-        if self._is_integer and self.quantizes_input:
+        if self._rounds_input:
             may_shift = self.shift_invariant and not scipy.sparse.issparse(rows)
-            self.quantizer_: Quantizer = choose_quantizer(rows, may_shift)
+            self.quantizer_ = choose_quantizer(rows, may_shift)
             self.clipped_fraction_ = self.quantizer_.clipped_fraction(rows)
         self._settle(rows, largest)
-        self._n_features_out = self._m
+        self._keep_map()
         return self
+
+    def _keep_map(self) -> None:
+        """Make the map of the parameters and fitted numbers."""
+        self.map_ = self.kind(
+            columns=self._m, inputs=int(self.n_features_in_), seed=self.seed_, precision=self.precision,
+            scale=self.scale_, quantizer=self.quantizer_ if self._rounds_input else None, **self._own_fields(),
+        )  # fmt: skip
+        self._n_features_out = self._m
 
     def transform(self, X: Any) -> Any:
         """The features of the rows of X, one row each; a torch tensor gives a torch tensor."""
@@ -141,47 +122,24 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     def features(self, X: Any) -> Any:
         """The features as a numpy array or CSR matrix, whatever `set_output` says."""
         check_is_fitted(self)
-        X = self._validate(X, reset=False, finite=not self.refuses_infinity)
-        try:
-            return self._transform(X)
-        except ops.NotFiniteError as error:
-            refused = error
-        require_finite(X)  # which says where
-        raise refused
+        return self.map_(self._checked(X))
 
     def column_tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         """All features of X from tile `first` on, at most about `columns` at a time: (which columns, their values)."""
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        count = self._units()[0]
-        step = max(1, columns * count // self._m)
-        for start in range(first * step, count, step):
-            stop = min(start + step, count)
-            yield slice(self._columns(start), self._columns(stop)), self._transform(X, start, stop)
-
-    def _transform(self, X: Any, first: int = 0, last: int | None = None) -> Any:
-        """The features of units first..last-1 of valid rows."""
-        last = self._units()[0] if last is None else last
-        origin = self._columns(first)
-        feature_map = self._map_integer if self._is_integer else self._map
-        tiles = list(self._tiles(X.shape[0], first, last, not scipy.sparse.issparse(X) and self._is_fused(X.dtype)))
-        if len(tiles) == 1:  # what the map makes is the result; a copy of it would cost as much again
-            return feature_map(self._prepare(X), self._weights(first, last, X.dtype))
-        out = np.empty((X.shape[0], self._columns(last) - origin), dtype=self.output_dtype(X))
-        for (start, stop), rows in tiles:
-            columns = slice(self._columns(start) - origin, self._columns(stop) - origin)
-            self._map_into(out[rows, columns], feature_map, self._prepare(X[rows]), self._weights(start, stop, X.dtype))
-        return out
-
-    def _map_into(self, out: np.ndarray, feature_map: Any, X: Any, weights: tuple[np.ndarray, ...]) -> None:
-        """Write the features of a tile; a basis whose op can write in place does so."""
-        out[:] = feature_map(X, weights)
+        yield from self.map_.tiles(self._checked(X), columns, first)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
         """The exact kernel that the features approximate."""
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        return self._exact_kernel()(X, None if Z is None else self._validate(Z, reset=False))
+        return self.map_.exact_gram(self._checked(X), None if Z is None else self._checked(Z))
+
+    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+        """The vectors (n, d, k) of the linear functions that features times coefficients (m, k) are around each row."""
+        check_is_fitted(self)
+        return self.map_.local_linear(self._checked(X), coefficients)
+
+    # ---- bases of other sizes ----
 
     def sized(self, n_components: int) -> Basis:
         """A basis of its kind, not yet fitted, with so many components, or as near to that as it may have."""
@@ -194,70 +152,57 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """Columns that cannot be had one by one."""
         return 1
 
-    def truncated(self, n_components: int) -> Basis:
+    def truncated(self, n_components: int) -> Self:
         """The fitted basis of the first columns alone: what fit would have given for fewer components."""
         check_is_fitted(self)
-        columns = require_integer("n_components", n_components)
-        if columns > self._m or columns not in {self._m, *self._prefixes(columns)}:
-            raise ValueError(f"the first {columns} columns of this {type(self).__name__} are not a basis of its kind.")
-        shorter = copy(self)
-        shorter.n_components = columns
-        if self._is_integer:  # float features carry their scale in themselves
-            shorter.scale_ = self.scale_ * float(np.sqrt(self._m / columns))
-        shorter._n_features_out = columns
-        return shorter
+        return self._with_map(self.map_.truncated(n_components))
 
-    def enlarged(self, n_components: int) -> Basis:
+    def enlarged(self, n_components: int) -> Self:
         """The fitted basis of more columns of the same streams; those it has are the first of them."""
         check_is_fitted(self)
-        larger = copy(self)
-        larger.n_components = require_integer("n_components", n_components)
-        larger.truncated(self._m)  # refuses where the columns at hand would not be a prefix
-        if self._is_integer:
-            larger.scale_ = self.scale_ * float(np.sqrt(self._m / larger._m))
-        larger._n_features_out = larger._m
-        return larger
+        return self._with_map(self.map_.enlarged(n_components))
 
-    def _prefixes(self, columns: int) -> set[int]:
-        """`columns`, if the first so many columns are a basis by themselves."""
-        return {columns}
+    def _with_map(self, resized: UnitMap) -> Self:
+        """This fitted basis with a map of fewer or more columns."""
+        other = copy(self)
+        if resized.columns != self._m:
+            other.n_components = resized.columns
+        other.map_, other.scale_, other._n_features_out = resized, resized.scale, resized.columns
+        return other
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
-        """The vectors (n, d, k) of the linear functions that features times coefficients (m, k) are around each row."""
-        raise ValueError(f"{type(self).__name__} is not locally linear; RandomMaxout and GatedLinear are.")
+    # ---- equality and files ----
 
     def identity(self) -> tuple[Any, ...]:
         """All that determines the features; two fitted bases with equal identities make the same ones."""
         check_is_fitted(self)
         parameters = {k: v for k, v in self.get_params(deep=False).items() if k != "random_state"}
-        fitted = {k: v for k, v in vars(self).items() if k.endswith("_") and k not in INCIDENTAL}
+        fitted = {k: v for k, v in self._fitted().items() if k not in INCIDENTAL}
         return type(self), frozen(parameters), frozen(fitted)
+
+    def _fitted(self) -> dict[str, Any]:
+        """The fitted numbers, of which the map is made."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_") and name != "map_"}
 
     def to_state(self) -> dict[str, Any]:
         """What a file keeps: parameters and fitted numbers; weights are drawn again from the seed."""
         check_is_fitted(self)
-        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        return {"parameters": {**self.get_params(deep=False), "random_state": self.seed_}, "fitted": fitted}
+        return {"parameters": {**self.get_params(deep=False), "random_state": self.seed_}, "fitted": self._fitted()}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Basis:
+    def from_state(cls, state: dict[str, Any]) -> Self:
         """A fitted basis from what a file kept, which must look like one that was fitted."""
         require_sound(state["parameters"], PARAMETERS)
         basis, fitted = cls(**state["parameters"]), state["fitted"]
         columns = require_integer("n_features_in_", fitted["n_features_in_"])
         model = clone(basis).fit_sample(np.eye(2, basis._example_columns(columns)), 1.0)
-        expected = {name: value for name, value in vars(model).items() if name.endswith("_")}
+        expected = model._fitted()
         for name in {*expected, *fitted} - {"feature_names_in_"}:
             require_like(name, fitted.get(name), expected.get(name), basis.precision)
         require_sound(fitted, {"feature_names_in_": names(columns), "n_features_in_": whole(1, MOST_COLUMNS)})
         basis.__dict__.update(fitted)
-        basis._n_features_out = basis._m
+        basis._keep_map()
         basis._require_settled(model)
-        if "quantizer_" in fitted and basis.quantizer_.center.shape not in ((1,), (columns,)):
-            raise ValueError("the quantizer is one of other columns")
-        units, drawn, _ = basis._units()
-        if 8 * drawn > memory_budget() or units > max(basis._m, MOST_UNITS):
-            raise ValueError(f"{drawn:,} numbers for each of {units:,} units are more than the memory budget allows")
+        basis.map_.require_room()
         return basis
 
     def _require_settled(self, example: Any) -> None:
@@ -293,8 +238,8 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return self.precision in LIMITS
 
     @property
-    def _is_integer(self) -> bool:
-        return self.is_integer
+    def _rounds_input(self) -> bool:
+        return self.is_integer and self.kind.quantizes_input
 
     @property
     def has_units(self) -> bool:
@@ -308,70 +253,19 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     def output_dtype(self, X: Any) -> np.dtype:
         """The type of the features of rows X; integers do not hang on it."""
-        if self._is_integer:
-            return np.dtype(np.int8 if self._limit <= 127 else np.int16)
-        return np.dtype(X.dtype)
+        check_is_fitted(self)
+        return self.map_.output_dtype(X)
 
-    def _validate(self, X: Any, reset: bool, finite: bool = True) -> Any:
-        """X as a float (or, for integer precisions, also 8-bit) matrix, dense or CSR; bad data gets one sentence."""
+    def _checked(self, X: Any, reset: bool = False) -> Any:
+        """X as a float (or, for integer precisions, also 8-bit) matrix, dense or CSR, of the columns of the fit."""
         X = to_numpy(X)
         require_numbers(X)
         floats = ["float64", "float32"]
-        dtypes = [*floats, "uint8", "int8"] if self._is_integer and self.takes_bytes else floats
-        X = validate_data(
+        dtypes = [*floats, "uint8", "int8"] if self.is_integer and self.kind.takes_bytes else floats
+        return validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.dtype(d) for d in dtypes], ensure_all_finite=False
         )
-        rounds = self.precision in ("float32", "float64") and X.dtype != self.precision
-        if finite or rounds:
-            require_finite(X, total=threads.total)
-        if rounds:
-            with np.errstate(over="ignore"):
-                X = X.astype(self.precision)
-            require_finite(X, "X in float32", threads.total)
-        return X
 
-    def _tiles(self, n: int, first: int, last: int, fused: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:
-        """Every (units, rows) tile, all rows of a tile of units before the next units."""
-        _, drawn, projections = self._units()
-        most = last - first if fused else 8192 // max(projections, 1)  # a fused op keeps no projections
-        per_tile = max(1, min(TILE // max(drawn, 1), most))
-        rows = max(16, TILE // (min(per_tile, last - first) * projections))
-        if fused and per_tile >= last - first:  # what the op makes is the result
-            rows = max(rows, n)
-        elif fused or (self._is_integer and ops.has_fast("project_waves")):  # weights are packed once for all rows
-            rows = max(rows, MANY_ROWS)
-        for start in range(first, last, per_tile):
-            for row in range(0, n, rows):
-                yield (start, min(start + per_tile, last)), slice(row, min(row + rows, n))
-
-    def _is_fused(self, dtype: np.dtype) -> bool:
-        """Whether one op makes all features of dense rows of that dtype, and holds no more than they are."""
-        return False
-
-    def _prepare(self, X: Any) -> Any:
-        """A tile of rows as the maps take it: codes for integers, dense where CSR is of no use."""
-        if scipy.sparse.issparse(X) and (self._is_integer or not self.multiplies_sparse):
-            X = X.toarray()
-        return self.quantizer_(X) if self._is_integer and self.quantizes_input else X
-
-    def _weights(self, start: int, stop: int, dtype: Any) -> tuple[np.ndarray, ...]:
-        """The drawn weights, floats in `dtype` (float64 for 8-bit inputs), from the cache if they are there."""
-        dtype = np.dtype(dtype if np.dtype(dtype).kind == "f" else np.float64)
-        key = (self.identity(), dtype.str, start, stop)
-
-        def draw() -> tuple[np.ndarray, ...]:
-            drawn = self._draw(start, stop)
-            return tuple(w.astype(dtype, copy=False) if w.dtype == np.float64 else w for w in drawn)
-
-        return WEIGHTS.get(key, draw)
-
-
-def frozen(value: Any) -> Any:
-    """A hashable stand-in that is equal for equal values; classes count as themselves, not by their names."""
-    if isinstance(value, np.ndarray):
-        return value.dtype.str, value.shape, value.tobytes()
-    if isinstance(value, dict):
-        return tuple(sorted((k, frozen(v)) for k, v in value.items()))
-    if is_dataclass(value) and not isinstance(value, type):
-        return type(value), frozen(vars(value))
-    return value
+    def _validate(self, X: Any, reset: bool) -> Any:
+        """Checked rows in the precision of the basis; NaN and infinity are refused."""
+        return in_precision(self._checked(X, reset), self.precision)

@@ -1,33 +1,15 @@
-"""Fourier features of given frequencies: those that a model learned, or that a user knows to be in the data.
-
-Drawn: nothing. Kernel: the mean of cos<w_j, x - z> over the frequencies themselves, so with pairs it is met exactly.
-"""
+"""Fourier features of given frequencies: those that a model learned, or that a user knows to be in the data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..kernels import Kernel
+from ..maps.fixed import FixedFourierMap
 from ..validation import require_finite
 from .base import Basis, Bounds
-from .frequencies import TABLE_BITS, TURN, turns_to_words
-from .settle import largest_factor
-
-
-@dataclass(frozen=True, eq=False)
-class MeanCosine(Kernel):
-    """The mean of cos<w_j, x - z>, each w_j counted as often as it has columns."""
-
-    frequencies: np.ndarray
-    shares: np.ndarray
-
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        left, right = X @ self.frequencies.T, Z @ self.frequencies.T
-        return (np.cos(left) * self.shares) @ np.cos(right).T + (np.sin(left) * self.shares) @ np.sin(right).T
+from .stored import largest_factor
 
 
 class FixedFourier(Basis):
@@ -53,8 +35,8 @@ class FixedFourier(Basis):
     array([[-1.,  0.]])
     """
 
+    kind = FixedFourierMap
     shift_invariant = True
-
     has_units = True  # frequencies are
 
     def __init__(
@@ -90,24 +72,15 @@ class FixedFourier(Basis):
         if self.n_features_in_ != columns:
             raise ValueError(f"X has {self.n_features_in_} columns, but the given frequencies have {columns}.")
         self.seed_ = 0  # nothing is drawn: bases of equal frequencies are equal
-        self.scale_ = float(np.sqrt(2.0 / self._m)) / self._limit if self._is_integer else 1.0
+        self.scale_ = float(np.sqrt(2.0 / self._m)) / self._limit if self.is_integer else 1.0
 
-    def _exact_kernel(self) -> Kernel:
-        table, angles = self._given()
-        counts = np.full(len(table), 2.0)
-        counts[len(table) - len(angles) :] = 1.0
-        return MeanCosine(table, counts / self._m)
+    def _own_fields(self) -> dict[str, Any]:
+        frequencies, phases = self._given()
+        return {"frequencies": frequencies, "phases": phases}
 
     @property
     def bounds(self) -> Bounds:
         raise ValueError("no bound holds for given frequencies: they are no sample of a law.")
-
-    def truncated(self, n_components: int) -> Basis:
-        if n_components == self._m:
-            return self
-        raise ValueError("given frequencies are taken as they are: make a FixedFourier of those you want.")
-
-    enlarged = truncated
 
     def _require_settled(self, example: Any) -> None:
         largest = largest_factor(self.precision)
@@ -118,28 +91,3 @@ class FixedFourier(Basis):
         if columns != self._given()[0].shape[1]:
             raise ValueError("the basis and its frequencies have different columns")
         return columns
-
-    def _units(self) -> tuple[int, int, int]:
-        return len(self._given()[0]), self.n_features_in_, 2
-
-    def _columns(self, unit: int) -> int:
-        table, angles = self._given()
-        return 2 * unit - max(0, unit - (len(table) - len(angles)))
-
-    def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
-        table, angles = self._given()
-        first = len(table) - len(angles)
-        words = turns_to_words(angles[max(0, start - first) : max(0, stop - first)] / TURN)
-        if not self._is_integer:
-            return table[start:stop].copy(), words
-        return turns_to_words(table[start:stop] * (self.quantizer_.step / TURN)), words
-
-    def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        table, words = weights
-        phases = (words * (TURN * 2.0**-32)).astype(X.dtype)
-        return ops.dense_waves(X, table, phases, X.dtype.type(np.sqrt(2.0 / self._m)))
-
-    def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        table, words = weights
-        cosines = ops.cosine_table(TABLE_BITS[str(self.precision)], self._limit)
-        return ops.waves_integer(ops.project_phase(X, table), words, cosines)

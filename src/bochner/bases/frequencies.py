@@ -1,9 +1,4 @@
-"""What Fourier and Fastfood share: which kernel, waves from projections, and phases in integers.
-
-Columns are interleaved pairs cos<w, x>, sin<w, x>, all times sqrt(2/m). Where a frequency has one column instead of
-two (the last of an odd number of columns, or pairs not wanted), it is a phased cosine cos(<w, x> + b), b uniform on a
-turn. Either way E<phi(x), phi(z)> = k(x, z).
-"""
+"""What RandomFourier and Fastfood share: which kernel, and its bandwidth."""
 
 from __future__ import annotations
 
@@ -13,19 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..fields import Check, number, require_sound, whole
+from ..fields import require_sound
 from ..kernels import BallMatern, Kernel, ShiftInvariant
-from ..streams import Stream
+from ..maps.frequencies import KERNEL
 from ..validation import require_choice
 from .base import Basis
-from .settle import settle_bandwidth
-
-TURN = 6.283185307179586
-TABLE_BITS = {"int8": 10, "int14": 14}  # bits of the phase that an integer cosine looks at
-
-# Of kernels from a file: where their frequencies are floats, and drawing them takes no more than memory for some.
-KERNEL: dict[str, Check] = {"nu": number(1e-9, 1e9), "degree": whole(1, 4096)}
+from .heuristics import settle_bandwidth
 
 
 class KernelParameter:
@@ -91,7 +79,10 @@ class FrequencyBasis(Basis):
             )
         self.kernel_ = kernel
         self.bandwidth_ = kernel.scale
-        self.scale_ = float(np.sqrt(2.0 / self._m)) / self._limit if self._is_integer else 1.0
+        self.scale_ = float(np.sqrt(2.0 / self._m)) / self._limit if self.is_integer else 1.0
+
+    def _own_fields(self) -> dict[str, Any]:
+        return {"kernel": self.kernel_}
 
     @property
     def has_units(self) -> bool:
@@ -110,27 +101,3 @@ class FrequencyBasis(Basis):
     def _dimension(self) -> int:
         """Coordinates of a frequency."""
         return self.n_features_in_
-
-    def _exact_kernel(self) -> Kernel:
-        return self.kernel_
-
-    def _prefixes(self, columns: int) -> set[int]:
-        # An odd last column is a phased cosine, which more columns do not have.
-        return {columns} if columns % 2 == 0 or not getattr(self, "pairs", True) else set()
-
-    def _phase_words(self, start: int, stop: int) -> np.ndarray:
-        """The phases b of frequencies start..stop-1, in units of 2^-32 turns."""
-        return Stream(self.seed_, "phase").bits(start, stop)[:, 0]
-
-    def _phases(self, words: np.ndarray, dtype: Any) -> tuple[np.ndarray, Any]:
-        """The phases of cosines that stand alone, and the height of all waves, as floats."""
-        return (words * (TURN * 2.0**-32)).astype(dtype), np.dtype(dtype).type(np.sqrt(2.0 / self._m))
-
-    def _cosine_table(self) -> np.ndarray:
-        return ops.cosine_table(TABLE_BITS[str(self.precision)], self._limit)
-
-
-def turns_to_words(turns: np.ndarray) -> np.ndarray:
-    """Turns modulo 1 in units of 2^-32, rounded, as uint32."""
-    words = np.rint((turns - np.floor(turns)) * 2.0**32).astype(np.uint64)
-    return (words & np.uint64(0xFFFFFFFF)).astype(np.uint32)

@@ -94,7 +94,7 @@ def add_comparisons(add: Callable[..., None], pixels: np.ndarray, X: np.ndarray,
     divisions = float(LOT) * grids * few.shape[1]  # a number of the output takes one for each column
     made = partial(bins.features, few)
     add("bins of 16 columns", "bochner", "ours", made, costs={DIVISIONS: divisions, BYTES: moved})
-    shift, pitch, multipliers = bins._draw(0, grids)
+    shift, pitch, multipliers = bins.map_.weights(0, grids)
     cells = partial(ops.bins, few, shift, pitch, multipliers, m)
     check("cells", np.array_equal(cells()[:200], ops.reference.bins(few[:200], shift, pitch, multipliers, m)))
     moved = few.nbytes + 8 * LOT * grids

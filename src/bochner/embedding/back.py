@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..bases.design import ColumnScaler
-from ..bases.settle import SAMPLE, different_rows, median_bandwidth
+from ..bases.heuristics import SAMPLE, different_rows, median_bandwidth
 from ..blocks import Block
 from ..kernels import Gaussian
+from ..maps.scaling import ColumnScaler
 from ..models.checks import row_slices
 from ..models.ways.dual import solve_kernel
 from ..streams import sample_rows

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ..arrays import like, to_numpy
 from ..bases import Basis
 from ..bases.design import Design
-from ..bases.settle import SAMPLE
+from ..bases.heuristics import SAMPLE
 from ..blocks import Block, Blocks, MemoryBlocks
 from ..config import memory_budget
 from ..models.base import RandomFeatureModel

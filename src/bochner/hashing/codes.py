@@ -6,7 +6,8 @@ independent, so its variance is kappa_q (1 - kappa_q) / m. Drawn: q projections 
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -14,15 +15,87 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import ops
 from ..bases.base import Basis, Bounds
-from ..bases.quantize import round_digits
+from ..fields import either, nothing, numbers, whole
 from ..kernels import Collision, Kernel
 from ..kernels.base import as_rows
+from ..maps import UnitMap, Units, Weights
+from ..maps.base import read_only
+from ..maps.quantize import round_digits
 from ..streams import Stream
 from ..validation import require_choice, require_integer
 from .packing import bits_per_code, count_differences, pack
 
 PRECISIONS = ("float32", "float64", "int8")
 LARGEST_POOL = 1 << 16
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HashMap(UnitMap):
+    """The map of MaxoutHash: the winner of each pool of projections of x, or of x less a centre."""
+
+    pool_size: int
+    center: np.ndarray | None = None
+
+    name = "MaxoutHash"
+    checks: ClassVar = {"pool_size": whole(2, LARGEST_POOL), "center": either(nothing, numbers(None))}
+
+    def __post_init__(self) -> None:
+        if self.center is not None:
+            object.__setattr__(self, "center", read_only(self.center))
+
+    def exact_kernel(self) -> Kernel:
+        return Collision(self.pool_size)
+
+    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+        seen = (None if rows is None else as_rows(self.rows(rows)) for rows in (X, Z))
+        origin = 0.0 if self.center is None else self.center
+        return self.exact_kernel()(*(None if rows is None else rows - origin for rows in seen))
+
+    def output_dtype(self, X: Any) -> np.dtype:
+        return np.dtype(np.uint8 if self.pool_size <= 256 else np.uint16)
+
+    @property
+    def units(self) -> Units:
+        return Units(self.columns, self.pool_size * self.inputs, self.pool_size)
+
+    def first_column(self, unit: int) -> int:
+        return unit
+
+    def draw(self, start: int, stop: int) -> Weights:
+        stream = Stream(self.seed, "hash")
+        normal = stream.normal_int8 if self.is_integer else stream.normal
+        return (normal(start * self.pool_size, stop * self.pool_size, self.inputs),)
+
+    def project(self, X: Any, weights: Weights) -> np.ndarray:
+        """<w, x - center> of prepared rows: floats, or exact integers."""
+        (directions,) = weights
+        if self.is_integer:
+            return ops.project(X, directions) - self._integer_offset(directions)
+        if self.center is None:
+            return np.asarray(X @ directions.T)
+        center = self.center.astype(X.dtype)
+        if scipy.sparse.issparse(X):  # the difference would not be sparse
+            return np.asarray(X @ directions.T) - directions @ center
+        return (X - center) @ directions.T
+
+    def _integer_offset(self, directions: np.ndarray) -> Any:
+        """The projections of the centre's own codes: near zero if the quantizer has shifted X already."""
+        if self.center is None:
+            return 0
+        return ops.project(self.prepared(self.center[None, :]), directions)
+
+    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+        return ops.winners(self.project(X, weights), self.pool_size).astype(self.output_dtype(X))
+
+    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+        if np.any(self._integer_offset(weights[0])):
+            return self.apply(X, weights)
+        return ops.project_winners(X, weights[0], self.pool_size).astype(self.output_dtype(X))
+
+    def require_sound(self) -> None:
+        super().require_sound()
+        if self.center is not None and self.center.shape != (self.inputs,):
+            raise ValueError("the centre is one of other columns")
 
 
 class MaxoutHash(Basis):
@@ -52,6 +125,9 @@ class MaxoutHash(Basis):
     >>> hasher.hamming(codes[:1], codes).round(2)  # angles of 0, 45 and 90 degrees, over 180
     array([[0.  , 0.25, 0.5 ]])
     """
+
+    kind = HashMap
+    map_: HashMap
 
     def __init__(
         self,
@@ -97,19 +173,11 @@ class MaxoutHash(Basis):
             raise ValueError("distances are shares of codes, from 0 to 1.")
         return np.sqrt(distance * (1.0 - distance) / (self._m - 1))
 
-    def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
-        """kappa_q(x, z), of rows seen from `center_`: one less the mean of `hamming`."""
-        check_is_fitted(self)
-        X, Z = (None if rows is None else as_rows(self._validate(rows, reset=False)) for rows in (X, Z))
-        if self.center_ is not None:
-            X, Z = X - self.center_, None if Z is None else Z - self.center_
-        return self._exact_kernel()(X, Z)
-
     def margins(self, X: Any) -> np.ndarray:
         """By how much each projection loses to the winner of its pool, shape (n, m, q): 0 for the winner itself."""
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        projections = self._project(self._prepare(X), self._weights(0, self._m, X.dtype))
+        X = self.map_.rows(self._checked(X))
+        projections = self.map_.project(self.map_.prepared(X), self.map_.weights(dtype=X.dtype))
         pools = projections.reshape(X.shape[0], self._m, self._q)
         return pools.max(axis=2, keepdims=True) - pools
 
@@ -134,7 +202,7 @@ class MaxoutHash(Basis):
         """A quantizer may shift X only if angles are not seen from the origin."""
         return bool(self.center)
 
-    def _fit_rows(self, rows: Any, largest: float) -> Basis:
+    def _fit_rows(self, rows: Any, largest: float) -> Self:
         require_integer("n_codes", self.n_codes)
         require_integer("pool_size", self.pool_size, 2)
         if self._q > LARGEST_POOL:
@@ -149,55 +217,15 @@ class MaxoutHash(Basis):
         # A few digits, so that it does not hang on the last bits of a sum.
         self.center_ = np.array([round_digits(value, 6) for value in mean]) if self.center else None
 
-    def _exact_kernel(self) -> Kernel:
-        return Collision(self._q)
+    def _own_fields(self) -> dict[str, Any]:
+        return {"pool_size": self._q, "center": self.center_}
 
     @property
     def bounds(self) -> Bounds:
         return Bounds(columns=1, product=1.0, second_moment=1.0)  # a code contributes 1 if it agrees, else 0
 
-    def _units(self) -> tuple[int, int, int]:
-        return self._m, self._q * self.n_features_in_, self._q
-
-    def _columns(self, unit: int) -> int:
-        return unit
-
-    def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
-        stream = Stream(self.seed_, "hash")
-        normal = stream.normal_int8 if self._is_integer else stream.normal
-        return (normal(start * self._q, stop * self._q, self.n_features_in_),)
-
-    def _project(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        """<w, x - center> of prepared rows: floats, or exact integers."""
-        (directions,) = weights
-        if self._is_integer:
-            return ops.project(X, directions) - self._integer_offset(directions)
-        if self.center_ is None:
-            return np.asarray(X @ directions.T)
-        center = self.center_.astype(X.dtype)
-        if scipy.sparse.issparse(X):  # the difference would not be sparse
-            return np.asarray(X @ directions.T) - directions @ center
-        return (X - center) @ directions.T
-
-    def _integer_offset(self, directions: np.ndarray) -> Any:
-        """The projections of the centre's own codes: near zero if the quantizer has shifted X already."""
-        if self.center_ is None:
-            return 0
-        return ops.project(self.quantizer_(self.center_[None, :]), directions)
-
-    def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        return ops.winners(self._project(X, weights), self._q).astype(self.output_dtype(X))
-
-    def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        if np.any(self._integer_offset(weights[0])):
-            return self._map(X, weights)
-        return ops.project_winners(X, weights[0], self._q).astype(self.output_dtype(X))
-
-    def output_dtype(self, X: Any) -> np.dtype:
-        return np.dtype(np.uint8 if self._q <= 256 else np.uint16)
-
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Basis:
+    def from_state(cls, state: dict[str, Any]) -> Self:
         basis = super().from_state(state)
         center = basis.center_
         if center is not None and (center.shape != (basis.n_features_in_,) or not np.isfinite(center).all()):

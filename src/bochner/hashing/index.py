@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import to_numpy
-from ..bases.settle import SAMPLE, draw_seed, largest_size
+from ..bases.heuristics import SAMPLE, draw_seed, largest_size
 from ..blocks import MemoryBlocks, rows_per_block
 from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_integer, require_numbers

@@ -17,12 +17,12 @@ from sklearn.utils.validation import validate_data
 from .. import ops
 from ..arrays import to_numpy
 from ..bases import REGISTRY, Basis, RandomFourier
-from ..bases.base import PRECISIONS
 from ..bases.design import Design, times_columns
-from ..bases.settle import draw_seed
+from ..bases.heuristics import draw_seed
 from ..blocks import Block, Blocks, Journal, rows_per_block, target_values
 from ..config import get_config
 from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
+from ..maps import PRECISIONS
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares

@@ -11,10 +11,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import to_numpy
-from ..bases.design import ColumnScaler
-from ..bases.settle import SAMPLE, different_rows, settle_bandwidth
+from ..bases.heuristics import SAMPLE, different_rows, settle_bandwidth
 from ..blocks import Block
 from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvariant
+from ..maps.scaling import ColumnScaler
 from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
 from .base import RandomFeatureModel

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..bases.design import ColumnScaler
-from ..bases.frequencies import KERNEL
 from ..blocks import Recipe
 from ..fields import (
     FLOATS,
@@ -28,6 +26,8 @@ from ..fields import (
     whole,
 )
 from ..kernels import Kernel
+from ..maps.frequencies import KERNEL
+from ..maps.scaling import ColumnScaler
 from ..solvers import DualProblem, Solution
 from .kept import require_kind, require_solution
 from .saving import columns_made, keep_fitted, made_of, require_scaler

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..bases.design import ColumnScaler
 from ..losses import Squared, name_of
+from ..maps.scaling import ColumnScaler
 from .doubts import doubts
 from .ways.penalty import CrossValidated
 

@@ -7,12 +7,14 @@ from typing import Any
 
 from .. import storage
 from ..bases import REGISTRY, Basis, FixedFourier
-from ..bases.design import ColumnScaler, Design, LinearPart
-from ..bases.quantize import Quantizer
+from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
 from ..fields import flag, require_fields, require_present, require_sound
 from ..kernels import Kernel
 from ..losses import Loss
+from ..maps.linear import LinearPart
+from ..maps.quantize import Quantizer
+from ..maps.scaling import ColumnScaler
 from ..moments import FoldedMoments, Moments
 from ..solvers import SGD, Adam, DoublyStochastic, Solution
 from ..validation import option
@@ -119,7 +121,7 @@ class Saved:
         require_fit(state, outputs)
         given = type(basis)(**basis.get_params(deep=False)) if state["basis_given"] else None
         model = made_of(cls, {**state["parameters"], "basis": given})
-        require_steps(model.solver, state["training"], basis._units()[0])
+        require_steps(model.solver, state["training"], basis.map_.units.number)
         require_fitted(state["fitted"], basis, outputs)
         keep_fitted(model, state["fitted"], outputs)
         posterior = None

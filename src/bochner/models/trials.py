@@ -14,9 +14,11 @@ import numpy as np
 import scipy.sparse
 
 from ..bases import Basis
-from ..bases.design import HEAVY, ColumnScaler, Design, LinearPart, times_columns
-from ..bases.settle import different_rows
+from ..bases.design import Design, times_columns
+from ..bases.heuristics import different_rows
 from ..blocks import Block, Blocks
+from ..maps.linear import LinearPart
+from ..maps.scaling import HEAVY, ColumnScaler
 from ..moments import FoldedMoments, Moments
 from ..ops import threads
 from ..solvers import solve_or_none

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
-from ..bases.settle import median_factor, times_median
+from ..bases.heuristics import median_factor, times_median
 from ..blocks import Block, Blocks
 from ..config import memory_budget
 from ..streams import Stream

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
 from ..bases.design import Design
-from ..bases.settle import draw_seed
+from ..bases.heuristics import draw_seed
 from ..blocks import Block, Blocks, MemoryBlocks
 from ..blocks.memory import is_mapped
 from ..validation import require_choice, require_finite, require_numbers, require_squares

@@ -23,10 +23,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..maps import FeatureMap
 from ..storage import replacing
 from ..validation import require_choice
 
-__all__ = ["export", "to_bytes"]
+__all__ = ["export", "features_to_bytes", "to_bytes"]
 
 
 def export(model: Any, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
@@ -44,10 +45,25 @@ def export(model: Any, path: str | os.PathLike[str], *, dtype: str = "float32") 
 
 def to_bytes(model: Any, *, dtype: str = "float32") -> bytes:
     """What `export` writes."""
-    try:
-        import onnx  # noqa: F401
-    except ImportError:
-        raise ImportError('to_onnx needs onnx: pip install "bochner[onnx]"') from None
+    require_onnx("to_onnx")
     from .model import build
 
     return build(model, require_choice("dtype", dtype, ["float32", "float64"])).SerializeToString()
+
+
+def features_to_bytes(feature_map: FeatureMap, *, dtype: str = "float32") -> bytes:
+    """A map alone as an ONNX file: from `X` (n, inputs) to `features` (n, columns), in double.
+
+    Integer maps give the same integers; their scale is not in the file.
+    """
+    require_onnx("features_to_bytes")
+    from .model import build_features
+
+    return build_features(feature_map, require_choice("dtype", dtype, ["float32", "float64"])).SerializeToString()
+
+
+def require_onnx(what: str) -> None:
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise ImportError(f'{what} needs onnx: pip install "bochner[onnx]"') from None

@@ -7,34 +7,34 @@ from typing import Any
 import numpy as np
 from onnx import numpy_helper
 
-from ..bases import RandomBins, RandomStumps
+from ..maps import BinsMap, StumpsMap
 from .graph import Graph
 from .integers import shift_right
 
 BASE = 1 << 16
 
 
-def stumps(graph: Graph, basis: RandomStumps, rows: str, dtype: Any) -> str:
-    coordinates, thresholds = basis._weights(0, basis._units()[0], dtype)
-    height = np.float64(1.0 if basis._is_integer else np.dtype(dtype).type(1.0 / np.sqrt(basis._m)))
+def stumps(graph: Graph, feature_map: StumpsMap, rows: str, dtype: Any) -> str:
+    coordinates, thresholds = feature_map.weights(dtype=dtype)
+    height = np.float64(1.0 if feature_map.is_integer else np.dtype(dtype).type(1.0 / np.sqrt(feature_map.columns)))
     above = graph("Greater", graph.columns(rows, coordinates), graph.double(thresholds))
     return graph("Where", above, height, -height)
 
 
-def bins(graph: Graph, basis: RandomBins, rows: str, dtype: Any) -> str:
+def bins(graph: Graph, feature_map: BinsMap, rows: str, dtype: Any) -> str:
     """Signs added into a dense row of zeros."""
-    shift, pitch, multipliers = basis._weights(0, basis._units()[0], np.float64)
+    shift, pitch, multipliers = feature_map.weights(dtype=np.float64)
     code = _hash(graph, _cells(graph, rows, shift, pitch), multipliers)
-    column = shift_right(graph, graph("Mul", shift_right(graph, code, 1), np.int64(basis._m)), 31)
+    column = shift_right(graph, graph("Mul", shift_right(graph, code, 1), np.int64(feature_map.columns)), 31)
     parity = graph.double(graph("Mod", code, np.int64(2)))
     signs = graph("Sub", graph("Add", parity, parity), np.float64(1))
     count = graph("Shape", rows, start=0, end=1)
-    shape = graph("Concat", count, np.array([basis._m]), axis=0)
+    shape = graph("Concat", count, np.array([feature_map.columns]), axis=0)
     zeros = graph("ConstantOfShape", shape, value=numpy_helper.from_array(np.zeros(1)))
     sums = graph("ScatterElements", zeros, column, signs, axis=1, reduction="add")
-    if basis._is_integer:
+    if feature_map.is_integer:
         return graph("Clip", sums, np.float64(-127), np.float64(127))
-    return graph.scaled(sums, 1.0 / np.sqrt(basis._grids), basis._m, dtype)
+    return graph.scaled(sums, 1.0 / np.sqrt(feature_map.n_grids), feature_map.columns, dtype)
 
 
 def _cells(graph: Graph, rows: str, shift: np.ndarray, pitch: np.ndarray) -> str:

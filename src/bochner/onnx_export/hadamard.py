@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import hadamard
 
-from ..bases.hadamard import Expansion
+from ..maps.hadamard import Expansion
 from .graph import Graph
 
 

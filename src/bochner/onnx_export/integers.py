@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..bases.quantize import Quantizer
+from ..maps.quantize import Quantizer
 from .graph import Graph
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
@@ -11,37 +10,13 @@ from onnx import ModelProto, ValueInfoProto, helper
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..bases import (
-    Basis,
-    Fastfood,
-    FixedFourier,
-    GatedLinear,
-    RandomBins,
-    RandomFourier,
-    RandomMaxout,
-    RandomRidge,
-    RandomStumps,
-)
 from ..bases.design import Design, times_columns
-from .cells import bins, stumps
+from ..maps import FeatureMap
 from .exact import kernel_scores
 from .graph import Graph, require_room
-from .integers import codes
-from .pools import gated, maxout
-from .preparation import encoded, linear, scaled
-from .ridge import ridge
-from .waves import fastfood, fourier
+from .maps import columns_of, require_form, stored_bytes
+from .preparation import encoded
 
-EXPORTERS: dict[type[Basis], Callable[[Graph, Any, str, Any], str]] = {
-    RandomFourier: fourier,
-    FixedFourier: fourier,
-    Fastfood: fastfood,
-    RandomMaxout: maxout,
-    GatedLinear: gated,
-    RandomStumps: stumps,
-    RandomBins: bins,
-    RandomRidge: ridge,
-}
 OPSET, IR_VERSION = 18, 8  # reductions over given axes and adding scatters; the format that came with them
 
 
@@ -62,49 +37,40 @@ def build(model: Any, dtype: str) -> ModelProto:
         )
     outputs = (_classify if is_classifier(model) else _regress)(graph, model, scores, dtype)
     inputs = [_described("X", dtype, model.n_features_in_)]
-    return _packed(graph, model, inputs, outputs)
+    return _packed(graph, type(model).__name__, inputs, outputs, _properties(model))
+
+
+def build_features(feature_map: FeatureMap, dtype: str) -> ModelProto:
+    """The graph of a map alone: its output is `features`, in double."""
+    graph = Graph()
+    require_form(feature_map)
+    require_room(stored_bytes(feature_map, dtype))
+    graph("Identity", columns_of(graph, feature_map, graph.double("X"), np.dtype(dtype)), name="features")
+    inputs = [_described("X", dtype, feature_map.inputs)]
+    outputs = [_described("features", np.float64, feature_map.columns)]
+    return _packed(graph, type(feature_map).__name__, inputs, outputs, {"precision": feature_map.precision or "float"})
 
 
 def _features(graph: Graph, model: Any, dtype: str) -> str:
     recipe = getattr(model, "recipe_", None)
     if hasattr(model, "frequencies_"):  # which computes in float64, whatever X is
-        rows, _ = encoded(graph, "X", recipe, np.dtype(np.float64))
-        return features(graph, Design(model.basis_, model.scaler_), rows, np.dtype(np.float64))
-    return features(graph, model.design_, *encoded(graph, "X", recipe, np.dtype(dtype)))
+        rows, working = encoded(graph, "X", recipe, np.dtype(np.float64))
+        return features(graph, Design(model.basis_, model.scaler_).map, rows, working)
+    return features(graph, model.design_.map, *encoded(graph, "X", recipe, np.dtype(dtype)))
 
 
-def features(graph: Graph, design: Design, rows: str, working: np.dtype) -> str:
-    """The tensor `features` (n, columns), in double; integers of integer bases as they are."""
-    basis = design.basis
-    given = graph.double(rows)
-    if design.scaler is not None:
-        rows, working = scaled(graph, given, design.scaler, working)
-    if basis.precision in ("float32", "float64"):
-        working = np.dtype(basis.precision)
-        rows = graph.cast(rows, working)
-    rows = graph.double(rows)
-    if basis._is_integer and basis.quantizes_input:
-        rows = codes(graph, rows, basis.quantizer_)
-    columns = EXPORTERS[type(basis)](graph, basis, rows, working)
-    if design.linear is not None:
-        columns = graph("Concat", linear(graph, given, design), graph.double(columns), axis=1)
-    return graph("Identity", columns, name="features")
+def features(graph: Graph, feature_map: FeatureMap, rows: str, working: np.dtype) -> str:
+    """The tensor `features` (n, columns), in double; integers of integer maps as they are."""
+    return graph("Identity", columns_of(graph, feature_map, graph.double(rows), working), name="features")
 
 
 def _refuse_early(model: Any, dtype: str) -> None:
     """What cannot be written is refused before the weights are drawn."""
     basis = model.basis_
-    if type(basis) not in EXPORTERS:
-        raise ValueError(f"{type(basis).__name__} has no form in ONNX; those that have: {', '.join(_names())}.")
+    require_form(basis.map_)
     if is_classifier(model):
         _labels(model.classes_)
-    units, drawn, _ = basis._units()
-    width = 1 if basis._is_integer else np.dtype(dtype).itemsize
-    require_room(units * drawn * width + model.coef_.nbytes)
-
-
-def _names() -> list[str]:
-    return [basis.__name__ for basis in EXPORTERS]
+    require_room(stored_bytes(basis.map_, dtype) + model.coef_.nbytes)
 
 
 def _scores(graph: Graph, model: Any, columns: str) -> str:
@@ -156,13 +122,15 @@ def _described(name: str, dtype: Any, *shape: int) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, _element(dtype), ["n", *shape])
 
 
-def _packed(graph: Graph, model: Any, inputs: list[ValueInfoProto], outputs: list[ValueInfoProto]) -> ModelProto:
-    whole = helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, initializer=graph.constants)
+def _packed(
+    graph: Graph, name: str, inputs: list[ValueInfoProto], outputs: list[ValueInfoProto], properties: dict[str, str]
+) -> ModelProto:
+    whole = helper.make_graph(graph.nodes, name, inputs, outputs, initializer=graph.constants)
     packed = helper.make_model(
         whole, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="bochner",
         producer_version=version("bochner"),
     )  # fmt: skip
-    helper.set_model_props(packed, _properties(model))
+    helper.set_model_props(packed, properties)
     return packed
 
 
@@ -175,5 +143,5 @@ def _properties(model: Any) -> dict[str, str]:
         "basis": type(basis).__name__,
         "seed": str(basis.seed_),
         "precision": basis.precision or "float",
-        "n_components": str(basis._m),
+        "n_components": str(basis.map_.columns),
     }

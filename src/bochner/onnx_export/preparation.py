@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..bases.design import DIGIT, FAR, REACH, STEP
+from ..maps.design import DesignMap
+from ..maps.linear import DIGIT, REACH, STEP
+from ..maps.scaling import FAR, ColumnScaler
 from .graph import Graph
 
 
@@ -22,7 +24,7 @@ def encoded(graph: Graph, rows: str, recipe: Any, working: np.dtype) -> tuple[st
     return rows, working
 
 
-def scaled(graph: Graph, rows: str, scaler: Any, working: np.dtype) -> tuple[str, np.dtype]:
+def scaled(graph: Graph, rows: str, scaler: ColumnScaler, working: np.dtype) -> tuple[str, np.dtype]:
     """Rows in double as the scaler makes them, and the type that they have then."""
     working = np.dtype(np.float32 if working == np.float32 else np.float64)
     z = graph("Div", graph("Sub", within(graph, rows, scaler), scaler.center), scaler.spread)
@@ -33,16 +35,18 @@ def scaled(graph: Graph, rows: str, scaler: Any, working: np.dtype) -> tuple[str
     return graph.cast(z, working), working
 
 
-def within(graph: Graph, rows: str, scaler: Any) -> str:
+def within(graph: Graph, rows: str, scaler: ColumnScaler) -> str:
     return graph("Max", graph("Min", rows, scaler.high), scaler.low)
 
 
-def linear(graph: Graph, rows: str, design: Any) -> str:
+def linear(graph: Graph, rows: str, design: DesignMap) -> str:
     """The columns of the linear part, in double: weighted numbers, or codes where features are integers."""
     part = design.linear
+    assert part is not None
     rows = rows if design.scaler is None else within(graph, rows, design.scaler)
-    z = graph("Clip", graph("Div", graph("Sub", rows, part.center), part.spread), np.float64(-REACH), np.float64(REACH))
-    if not design.basis.is_integer:
+    reach = np.float64(REACH if design.is_integer else FAR)
+    z = graph("Clip", graph("Div", graph("Sub", rows, part.center), part.spread), -reach, reach)
+    if not design.is_integer:
         return graph("Mul", z, part.weight)
     code = graph("Round", graph("Div", z, np.float64(STEP)))
     if design.linear_columns == len(part.center):

@@ -10,32 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..bases import Basis, Fastfood, FixedFourier, RandomFourier
-from ..bases.frequencies import TABLE_BITS, TURN
-from ..bases.hadamard import Expansion
+from ..maps import FastfoodMap, FixedFourierMap, FourierMap
+from ..maps.frequencies import TURN, WaveMap
+from ..maps.hadamard import Expansion
 from . import integers
 from .graph import Graph
 from .hadamard import expand
 
 
-def fourier(graph: Graph, basis: RandomFourier | FixedFourier, rows: str, dtype: Any) -> str:
-    *directions, words = basis._weights(0, basis._units()[0], dtype)
-    if not basis._is_integer:
-        return _waves(graph, basis, graph.project(rows, directions[0]), words, dtype)
+def fourier(graph: Graph, feature_map: FourierMap | FixedFourierMap, rows: str, dtype: Any) -> str:
+    *directions, words = feature_map.weights(dtype=dtype)
+    if not feature_map.is_integer:
+        return _waves(graph, feature_map, graph.project(rows, directions[0]), words, dtype)
     if len(directions) == 1:
-        return _integer_waves(graph, basis, integers.project_phase(graph, rows, directions[0]), words)
+        return _integer_waves(graph, feature_map, integers.project_phase(graph, rows, directions[0]), words)
     phases = integers.phase(graph, graph.project(rows, directions[0]), directions[1])
-    return _integer_waves(graph, basis, phases, words)
+    return _integer_waves(graph, feature_map, phases, words)
 
 
-def fastfood(graph: Graph, basis: Fastfood, rows: str, dtype: Any) -> str:
-    *drawn, calibration, words, _ = basis._weights(0, basis._units()[0], dtype)
-    shift = basis.shift_ if basis._is_integer else 0
-    projections = expand(graph, rows, Expansion(*drawn), basis.n_features_in_, shift)
-    if basis._is_integer:
-        return _integer_waves(graph, basis, integers.phase(graph, projections, calibration.ravel()), words)
-    return _waves(graph, basis, graph("Mul", projections, graph.double(calibration.ravel())), words, dtype)
+def fastfood(graph: Graph, feature_map: FastfoodMap, rows: str, dtype: Any) -> str:
+    *drawn, calibration, words, _ = feature_map.weights(dtype=dtype)
+    shift = feature_map.shift if feature_map.is_integer else 0
+    projections = expand(graph, rows, Expansion(*drawn), feature_map.inputs, shift)
+    if feature_map.is_integer:
+        return _integer_waves(graph, feature_map, integers.phase(graph, projections, calibration.ravel()), words)
+    return _waves(graph, feature_map, graph("Mul", projections, graph.double(calibration.ravel())), words, dtype)
 
 
 def _layout(columns: int, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -45,14 +44,13 @@ def _layout(columns: int, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return frequencies, np.concatenate([np.tile([0, 3 << 30], pairs), words]).astype(np.int64)
 
 
-def _waves(graph: Graph, basis: Basis, projections: str, words: np.ndarray, dtype: Any) -> str:
-    frequencies, angles = _layout(basis._m, words)
+def _waves(graph: Graph, feature_map: WaveMap, projections: str, words: np.ndarray, dtype: Any) -> str:
+    frequencies, angles = _layout(feature_map.columns, words)
     quarter_on = (angles + (1 << 30)) % 2**32 * (TURN * 2.0**-32)
     turned = graph("Add", graph.columns(projections, frequencies), quarter_on)
-    return graph.scaled(graph("Sin", turned), np.sqrt(2.0 / basis._m), basis._m, dtype)
+    return graph.scaled(graph("Sin", turned), np.sqrt(2.0 / feature_map.columns), feature_map.columns, dtype)
 
 
-def _integer_waves(graph: Graph, basis: Basis, phases: str, words: np.ndarray) -> str:
-    frequencies, angles = _layout(basis._m, words)
-    table = ops.cosine_table(TABLE_BITS[str(basis.precision)], basis._limit)
-    return integers.cosines(graph, graph("Add", graph.columns(phases, frequencies), angles), table)
+def _integer_waves(graph: Graph, feature_map: WaveMap, phases: str, words: np.ndarray) -> str:
+    frequencies, angles = _layout(feature_map.columns, words)
+    return integers.cosines(graph, graph("Add", graph.columns(phases, frequencies), angles), feature_map.cosine_table())

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..bases import Basis
 from ..bases.design import Design
-from ..bases.settle import SAMPLE
+from ..bases.heuristics import SAMPLE
 from ..blocks import Blocks
 from ..models.unlabelled import chosen_scale, require_basis, require_scale, settle, valid_rows
 from ..validation import require_choice, require_integer

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..bases.settle import largest_size
+from ..bases.heuristics import largest_size
 from ..blocks import Block, Blocks
 from ..blocks.base import stack
 from ..models.unlabelled import LOT

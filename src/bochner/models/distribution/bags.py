@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import to_numpy
-from ...bases.design import ColumnScaler
 from ...blocks.progress import Progress
+from ...maps.scaling import ColumnScaler
 
 ADVICE = (
     "give a list of matrices, an array of shape (bags, points, columns), or a table with bag= to say which rows belong "

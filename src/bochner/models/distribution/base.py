@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ...bases import Basis, FixedFourier, RandomFourier
-from ...bases.design import ColumnScaler, units_apart
-from ...bases.settle import draw_seed
+from ...bases.heuristics import draw_seed
 from ...blocks import Blocks, TableBlocks, rows_per_block
+from ...maps.scaling import ColumnScaler, units_apart
 from ...streams import Stream
 from ...validation import require_choice, require_integer, require_positive, require_squares
 from ..base import RandomFeatureModel
@@ -322,4 +322,4 @@ def learns(basis: Any) -> bool:
 
 def frequencies(basis: Basis) -> np.ndarray:
     """The drawn frequencies of a fitted RandomFourier, one per row."""
-    return np.asarray(basis._weights(0, int(basis.n_components) // 2, np.float64)[0])
+    return np.asarray(basis.map_.weights(0, int(basis.n_components) // 2)[0])

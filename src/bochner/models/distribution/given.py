@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...bases.base import Basis, Bounds
 from ...kernels import Kernel
+from ...maps import FeatureMap, UnitMap, Units, Weights
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InputsMap(UnitMap):
+    """phi(x) = x."""
+
+    name = "LinearBasis"
+
+    def exact_kernel(self) -> Kernel:
+        return FeatureKernel(self)
+
+    @property
+    def units(self) -> Units:
+        return Units(self.columns, 1, 1)
+
+    def first_column(self, unit: int) -> int:
+        return unit
+
+    def draw(self, start: int, stop: int) -> Weights:
+        return (np.arange(start, stop),)
+
+    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+        return np.asarray(X[:, weights[0]])
+
+    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+        raise AssertionError("refused by fit")
 
 
 class LinearBasis(Basis):
     """phi(x) = x: least squares on the inputs themselves, of which there must be n_components."""
+
+    kind = InputsMap
 
     def __init__(self, n_components: int = 1, *, precision: str | None = None, random_state: Any = None) -> None:
         self.n_components = n_components
@@ -19,42 +49,27 @@ class LinearBasis(Basis):
         self.random_state = random_state
 
     def _settle(self, rows: Any, largest: float) -> None:
-        if self._is_integer:
+        if self.is_integer:
             raise ValueError(f"precision={self.precision!r} is for random bases: leave it at None.")
         self.scale_ = 1.0
+
+    def _own_fields(self) -> dict[str, Any]:
+        return {}
 
     def _require_settled(self, example: Any) -> None:
         if self._m != self.n_features_in_:
             raise ValueError("the inputs are not as many as the features")
 
-    def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        raise AssertionError("refused by _settle")
-
-    def _exact_kernel(self) -> Kernel:
-        return FeatureKernel(self)
-
     @property
     def bounds(self) -> Bounds:
         raise ValueError("nothing is random here, so there is nothing to bound.")
 
-    def _units(self) -> tuple[int, int, int]:
-        return self._m, 1, 1
-
-    def _columns(self, unit: int) -> int:
-        return unit
-
-    def _draw(self, start: int, stop: int) -> tuple[np.ndarray, ...]:
-        return (np.arange(start, stop),)
-
-    def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
-        return np.asarray(X[:, weights[0]])
-
 
 class FeatureKernel(Kernel):
-    """<phi(x), phi(z)> of a fitted basis."""
+    """<phi(x), phi(z)> of a map."""
 
-    def __init__(self, basis: Basis) -> None:
-        self.basis = basis
+    def __init__(self, feature_map: FeatureMap) -> None:
+        self.map = feature_map
 
     def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        return np.asarray(self.basis.features(X) @ self.basis.features(Z).T)
+        return np.asarray(self.map(X) @ self.map(Z).T)

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ...bases import REGISTRY, Basis, FixedFourier
-from ...bases.design import ColumnScaler
-from ...bases.settle import PARAMETERS as OF_BASES
+from ...bases.stored import PARAMETERS as OF_BASES
 from ...blocks import Recipe, SparseRecipe
 from ...fields import (
     Check,
@@ -25,6 +24,7 @@ from ...fields import (
     text,
     whole,
 )
+from ...maps.scaling import ColumnScaler
 from ..kept import SQUARES, require_kind
 from ..learned.spectrum import Stage
 from ..saving import PARTS, made_of, require_scaler

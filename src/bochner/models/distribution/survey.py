@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...bases.settle import SAMPLE
+from ...bases.heuristics import SAMPLE
 from ...blocks import rows_per_block
 from .bags import Bags, Piece
 

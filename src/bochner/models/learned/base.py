@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...arrays import to_numpy
 from ...bases import Basis, Fastfood, RandomFourier
-from ...bases.design import ColumnScaler, Design, units_apart
-from ...bases.settle import SAMPLE, different_rows, draw_seed
+from ...bases.design import Design
+from ...bases.heuristics import SAMPLE, different_rows, draw_seed
 from ...blocks import Block, Blocks
+from ...maps.scaling import ColumnScaler, units_apart
 from ...streams import Stream, sample_rows
 from ...validation import (
     require_choice,

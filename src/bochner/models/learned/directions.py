@@ -13,7 +13,9 @@ import numpy as np
 
 from ... import ops
 from ...bases import Basis, Fastfood, FixedFourier, RandomFourier
-from ...bases.hadamard import Expansion
+from ...maps import FixedFourierMap
+from ...maps.frequencies import WaveMap
+from ...maps.hadamard import Expansion
 from .layer import frequency_gradient
 
 
@@ -45,10 +47,10 @@ class Free(Directions):
     """Every coordinate of every frequency."""
 
     def __init__(self, drawn: RandomFourier) -> None:
-        frequencies, words = drawn._draw(0, drawn._units()[0])
+        frequencies, _ = drawn.map_.weights()
         self.unit, self.columns = 1.0 / drawn.bandwidth_, int(drawn.n_features_in_)
         self.start, self.sizes = frequencies.ravel() / self.unit, self.unit**2
-        self.phases, _ = drawn._phases(words, np.float64)
+        self.phases = phases_of(drawn)
 
     def project(self, X: Any, parameters: np.ndarray) -> np.ndarray:
         return np.asarray(X @ self.frequencies(parameters).T)
@@ -67,9 +69,9 @@ class Calibrated(Directions):
     """Fastfood with a learned calibration: <w_j, x> = c_j <v_j, x>, the v_j as drawn, in O(p log d)."""
 
     def __init__(self, drawn: Fastfood) -> None:
-        *expansion, self.calibration, words, kept = drawn._draw(0, drawn._units()[0])
+        *expansion, self.calibration, _, kept = drawn.map_.weights()
         self.expansion, self.columns, self.drawn = Expansion(*expansion), int(drawn.n_features_in_), drawn
-        self.phases, _ = drawn._phases(words, np.float64)
+        self.phases = phases_of(drawn)
         self.start = np.ones(int(kept))
         self.sizes = np.sum(self.frequencies(self.start) ** 2, axis=1)
 
@@ -93,8 +95,7 @@ class Calibrated(Directions):
 
 def phases_of(basis: Basis) -> np.ndarray:
     """The phases of the cosines of a fitted basis of learned frequencies that stand alone."""
-    if isinstance(basis, FixedFourier):
-        return basis._given()[1]
-    assert isinstance(basis, Fastfood)
-    *_, words, _ = basis._weights(0, basis._units()[0], np.float64)
-    return basis._phases(words, np.float64)[0]
+    if isinstance(basis.map_, FixedFourierMap):
+        return basis.map_.phases
+    assert isinstance(basis.map_, WaveMap)
+    return basis.map_.wave_phases()

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ...bases import Basis
-from ...bases.design import ColumnScaler
 from ...blocks import Recipe
 from ...fields import (
     Check,
@@ -25,6 +24,7 @@ from ...fields import (
     text,
     whole,
 )
+from ...maps.scaling import ColumnScaler
 from ..kept import VALIDATED, require_kind
 from ..saving import columns_made, keep_fitted, made_of, require_scaler
 from ..ways.penalty import CrossValidated

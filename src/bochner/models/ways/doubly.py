@@ -131,11 +131,10 @@ class Descent:
 
 def steps_for(design: Design, features: int) -> int:
     """How many tiles of about so many columns a basis has."""
-    basis = design.basis
-    if not basis._prefixes(int(basis.n_components)):
-        raise ValueError(f"doubly stochastic training adds columns, and {type(basis).__name__} shares all of them.")
-    units = basis._units()[0]
-    return -(-units // max(1, features * units // int(basis.n_components)))
+    feature_map = design.basis.map_
+    if not feature_map.has_prefixes:
+        raise ValueError(f"doubly stochastic training adds columns, and {feature_map.name} shares all of them.")
+    return feature_map.tile_count(features)
 
 
 def fit_doubly(

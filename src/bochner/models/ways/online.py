@@ -78,7 +78,7 @@ def add_features(
     basis, m = problem.basis, int(problem.basis.n_components)
     missing = done + batches - steps_for(basis, way.method.features)
     if missing > 0:
-        unit = -(-m // basis.basis._units()[0])  # columns that come together: a step takes one unit at least
+        unit = -(-m // basis.basis.map_.units.number)  # columns that come together: a step takes one unit at least
         basis = basis.enlarged(m + missing * unit * -(-way.method.features // unit))
     share = alpha * problem.blocks.present / met
     descent = Descent(replace(problem, basis=basis), way.loss, share, way.method, way.seed)

@@ -1,4 +1,4 @@
-"""Numbers that fit settles: seeds, bandwidths, lengths of rows."""
+"""Numbers that a fit settles by looking at rows: seeds, bandwidths, radii."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
-from ..fields import LARGEST, Check, flag, number, shown, whole
+from ..maps.quantize import round_digits
 from ..validation import require_choice, require_positive
-from .quantize import round_digits
 
-SEEDS = 1 << 64
 SAMPLE = 500  # rows from which bandwidths and scales are learned
 
 
@@ -38,46 +36,6 @@ def different_rows(rows: Any) -> Any:
         part = slice(rows.indptr[i], rows.indptr[i + 1])
         seen.setdefault(rows.indices[part].tobytes() + rows.data[part].tobytes(), i)
     return rows[list(seen.values())]
-
-
-NARROW = 1e30  # of numbers by which float32 is multiplied or divided
-# Parameters of bases that their `fit` does not look at.
-PARAMETERS: dict[str, Check] = {
-    "pairs": flag,
-    "center": flag,
-    "structured": flag,
-    "sparse_output": flag,
-    "scale": number(1.0 / NARROW, NARROW),
-    "bias_scale": number(0.0, NARROW),
-    "random_state": whole(-SEEDS, SEEDS),
-}
-# Fitted numbers, by their names: those of floats are lengths and scales, which are multiplied and divided by.
-FITTED: dict[str, Check] = {
-    "seed_": whole(-SEEDS, SEEDS),
-    "shift_": whole(0, 62),
-    "rescale_shift_": whole(1, 62),
-    "table_shift_": whole(1, 62),
-    "clipped_fraction_": number(0.0, 1.0),
-}
-
-
-def largest_factor(precision: str | None) -> float:
-    """The largest number from a file that features are multiplied or divided by."""
-    return NARROW if precision == "float32" else LARGEST
-
-
-def require_like(name: str, value: Any, expected: Any, precision: str | None) -> None:
-    """Refuse a fitted value from a file that is not of the kind that a fit gives."""
-    widest = largest_factor(precision)
-    sound = type(value) is type(expected)
-    if name in FITTED:
-        sound = sound and FITTED[name](value)
-    elif isinstance(value, float):
-        sound = sound and 1.0 / widest <= value <= widest
-    elif isinstance(value, int):
-        sound = sound and 0 <= value < 2**31
-    if not sound:
-        raise ValueError(f"{name} is {shown(value)}, which no fit gives")
 
 
 def largest_size(X: Any) -> float:
@@ -124,16 +82,3 @@ def median_factor(bandwidth: str) -> float:
 def times_median(factor: float) -> str:
     """The bandwidth that is so many times the median distance, in words."""
     return "median" if factor == 1.0 else f"{factor:.4g}*median"
-
-
-def row_norms(X: Any) -> np.ndarray:
-    """|x| of each row in float64, dense or sparse, without overflow or underflow on the way."""
-    squares = X.multiply(X).sum(axis=1) if scipy.sparse.issparse(X) else None
-    if squares is not None:
-        return np.sqrt(np.asarray(squares, dtype=np.float64)).ravel()
-    if X.dtype == np.float32:  # whose squares float64 holds
-        return np.sqrt(np.einsum("nd,nd->n", X, X, dtype=np.float64))
-    wide = X.astype(np.float64)
-    largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
-    largest = np.where(largest > 0, largest, 1.0)
-    return np.linalg.norm(wide / largest, axis=1) * largest[:, 0]

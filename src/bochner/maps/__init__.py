@@ -1,0 +1,20 @@
+"""Feature maps: what fitted bases are, one file per kind, and how maps compose."""
+
+from .base import LIMITS, PRECISIONS, FeatureMap
+from .bins import BinsMap
+from .design import DesignMap
+from .fastfood import FastfoodMap
+from .fixed import FixedFourierMap
+from .fourier import FourierMap
+from .gated import GatedMap
+from .maxout import MaxoutMap
+from .metric import Metric
+from .ridge_functions import RidgeMap
+from .stumps import StumpsMap
+from .union import Union
+from .units import UnitMap, Units, Weights
+
+__all__ = [
+    "LIMITS", "PRECISIONS", "BinsMap", "DesignMap", "FastfoodMap", "FeatureMap", "FixedFourierMap", "FourierMap",
+    "GatedMap", "MaxoutMap", "Metric", "RidgeMap", "StumpsMap", "Union", "UnitMap", "Units", "Weights",
+]  # fmt: skip

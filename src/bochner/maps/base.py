@@ -1,0 +1,191 @@
+"""What a fitted basis is: a FeatureMap, immutable and small, from rows of `inputs` numbers to rows of `columns`.
+
+A map holds what determines its features (a seed, a few fitted numbers) and never the weights that it draws from them,
+so it pickles to a few kilobytes, and equal maps make equal features on every machine. Maps compose: see `union.py`,
+`metric.py` and `design.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..arrays import like, to_numpy
+from ..ops import NotFiniteError
+from ..validation import require_finite, require_integer, require_numbers
+from .rows import as_matrix, in_precision
+
+LIMITS = {"int8": 127, "int14": 8191}  # the largest feature of each integer precision
+PRECISIONS = ("float32", "float64", *LIMITS)
+
+
+class FeatureMap(ABC):
+    """From rows to features. Subclasses are frozen dataclasses; arrays that they hold cannot be written to.
+
+    columns, inputs : how many features a row gets, and how many numbers it has.
+    precision : None follows the rows; "float32", "float64"; "int8" and "int14" are exact integer maps.
+    scale : features times scale have <phi(x), phi(z)> ~ k(x, z). A number, or one for each column; 1 for floats.
+
+    Examples
+    --------
+    >>> from bochner import RandomStumps
+    >>> stumps = RandomStumps(4, precision="int8", random_state=0).fit([[1.0], [-1.0]]).map_
+    >>> stumps([[2.0], [-2.0]])
+    array([[ 1,  1,  1,  1],
+           [-1, -1, -1, -1]], dtype=int8)
+    >>> stumps.columns, stumps.scale, [len(drawn) for drawn in stumps.weights(1, 3)]
+    (4, 0.5, [2, 2])
+    """
+
+    columns: int
+    inputs: int
+    precision: str | None
+    scale: float | np.ndarray
+
+    name: ClassVar[str] = "this map"  # as messages call it
+    refuses_infinity: ClassVar[bool] = False  # an op of its own raises NotFiniteError for NaN and infinity
+    takes_bytes: ClassVar[bool] = True  # integer maps take 8-bit numbers as they are
+
+    # ---- what a map declares ----
+
+    @abstractmethod
+    def evaluate(self, X: Any) -> Any:
+        """The features of rows as `rows` makes them: an array, or a CSR matrix if the map is sparse."""
+
+    @abstractmethod
+    def tile_count(self, columns: int) -> int:
+        """How many tiles of about so many columns there are."""
+
+    @abstractmethod
+    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+        """All features of X from tile `first` on, about `columns` at a time: (which columns, their values)."""
+
+    @abstractmethod
+    def truncated(self, columns: int) -> FeatureMap:
+        """The map of the first columns alone: what a fit would have given for fewer."""
+
+    @abstractmethod
+    def enlarged(self, columns: int) -> FeatureMap:
+        """The map of more columns; those it has are the first of them."""
+
+    @abstractmethod
+    def prefix_scale(self, widest: Any) -> float | np.ndarray:
+        """What the first columns of a wider map of its kind, cut by `truncated`, are multiplied by."""
+
+    @abstractmethod
+    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+        """The kernel that the features approximate, k(x_i, z_j)."""
+
+    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+        """The vectors (n, d, k) of the linear functions that features times coefficients (m, k) are around each row."""
+        raise ValueError(f"{self.name} is not locally linear; RandomMaxout and GatedLinear are.")
+
+    # ---- what all maps can do ----
+
+    def __call__(self, X: Any) -> Any:
+        """The features of rows X, one row each; torch tensors give torch tensors."""
+        rows = self.rows(X, finite=not self.refuses_infinity)
+        try:
+            return like(self.evaluate(rows), X)
+        except NotFiniteError as error:
+            refused = error
+        require_finite(rows)  # which says where
+        raise refused
+
+    def rows(self, X: Any, finite: bool = True) -> Any:
+        """X as the map takes it: dense or CSR, of the right width, in its precision, and finite."""
+        return in_precision(self.checked(X, self.is_integer and self.takes_bytes), self.precision, finite)
+
+    def checked(self, X: Any, bytes_stay: bool) -> Any:
+        """X as a dense or CSR matrix of the right width."""
+        X = to_numpy(X)
+        require_numbers(X)
+        X = as_matrix(X, bytes_stay)
+        if X.shape[1] != self.inputs:
+            raise ValueError(f"X has {X.shape[1]} columns; the map was made for {self.inputs}.")
+        return X
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether features are integers."""
+        return self.precision in LIMITS
+
+    @property
+    def limit(self) -> int:
+        """The largest feature of an integer map."""
+        return LIMITS[str(self.precision)]
+
+    @property
+    def rounds_input(self) -> bool:
+        """Whether the map works on 8-bit codes of x, so that its features are known to a step only."""
+        return False
+
+    @property
+    def has_prefixes(self) -> bool:
+        """Whether columns can be added to the map, and taken away, one tile after another."""
+        return True
+
+    @property
+    def entries(self) -> int:
+        """Numbers that the features of a row take in memory: one a column, unless they are sparse."""
+        return self.columns
+
+    def output_dtype(self, X: Any) -> np.dtype:
+        """The type of the features of rows X; integers do not hang on it."""
+        if self.is_integer:
+            return np.dtype(np.int8 if self.limit <= 127 else np.int16)
+        return np.dtype(self.precision or X.dtype)
+
+    # ---- equality and files ----
+
+    def identity(self) -> tuple[Any, ...]:
+        """All that determines the features; maps with equal identities make the same ones."""
+        return type(self), frozen({f.name: getattr(self, f.name) for f in fields(self)})  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FeatureMap) and self.identity() == other.identity()
+
+    def __hash__(self) -> int:
+        return hash(self.identity())
+
+    def to_state(self) -> dict[str, Any]:
+        """What a file keeps: all that the constructor takes. Weights are drawn again from the seed."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """A map from what a file kept; whatever no map holds is refused."""
+        made = cls(**state)
+        made.require_sound()
+        return made
+
+    def require_sound(self) -> None:
+        """Refuse numbers that no fit gives."""
+        require_integer("columns", self.columns)
+        require_integer("inputs", self.inputs)
+        if self.precision not in (None, *PRECISIONS):
+            raise ValueError(f"{self.precision!r} is no precision")
+
+
+def frozen(value: Any) -> Any:
+    """A hashable stand-in that is equal for equal values; classes count as themselves, not by their names."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, dict):
+        return tuple(sorted((k, frozen(v)) for k, v in value.items()))
+    if isinstance(value, tuple | list):
+        return tuple(frozen(item) for item in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return type(value), frozen(vars(value))
+    return value
+
+
+def read_only(array: Any, dtype: Any = np.float64) -> np.ndarray:
+    """A copy that cannot be written to."""
+    copy = np.array(array, dtype=dtype)
+    copy.flags.writeable = False
+    return copy

@@ -1,0 +1,105 @@
+"""Fastfood: Fourier features whose frequencies are products of Hadamard and diagonal matrices, in O(m log d) time.
+
+Drawn: per expansion of n = next power of two of d frequencies, signs B, a permutation Pi, normals G, and lengths s_i
+(the calibration C) from the kernel's radial law. Nothing is stored: all is drawn again from the stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import ops
+from ..fields import either, nothing, numbers, whole
+from ..kernels import Radial
+from .base import read_only
+from .frequencies import TURN, FrequencyMap, turns_to_words
+from .hadamard import draw_expansions, padded_size
+from .units import Units, Weights
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FastfoodMap(FrequencyMap):
+    """The map of Fastfood. `shift` is by how many bits integer projections are shifted on their way."""
+
+    calibration: np.ndarray | None = None
+    shift: int = 0
+
+    name = "Fastfood"
+    multiplies_sparse = False
+    checks: ClassVar = {"calibration": either(nothing, numbers(None)), "shift": whole(0, 62)}
+
+    def __post_init__(self) -> None:
+        if self.calibration is not None:
+            object.__setattr__(self, "calibration", read_only(self.calibration))
+            self.require_calibration()
+
+    @property
+    def size(self) -> int:
+        """Frequencies of an expansion: the next power of two of the number of inputs."""
+        return padded_size(self.inputs)
+
+    @property
+    def units(self) -> Units:
+        return Units(-(-self.columns // (2 * self.size)), 5 * self.size, 2 * self.size)
+
+    def first_column(self, unit: int) -> int:
+        return min(2 * unit * self.size, self.columns)
+
+    def draw(self, start: int, stop: int) -> Weights:
+        size = self.size
+        expansion = draw_expansions(self.seed, start, stop, size, self.is_integer)
+        assert isinstance(self.kernel, Radial)
+        radii = self.kernel.radii(self.seed, start * size, stop * size, size).reshape(-1, size)
+        calibration = radii * expansion.inverse_length() / self.bandwidth * self.factors(start, stop)
+        words = self.phase_words(start, stop)
+        if self.is_integer:
+            assert self.quantizer is not None
+            calibration = turns_to_words(calibration * (2.0**self.shift * self.quantizer.step / TURN))
+        return (*expansion, calibration, words, np.array(self._kept(start, stop)))
+
+    def _kept(self, start: int, stop: int) -> int:
+        """How many frequencies of expansions start..stop-1 have columns."""
+        return -(-(self.first_column(stop) - self.first_column(start)) // 2)
+
+    def phase_words(self, start: int, stop: int) -> np.ndarray:
+        last = start * self.size + self._kept(start, stop)
+        odd = self.first_column(stop) % 2  # the last column stands alone, a phased cosine
+        return self.drawn_phases(last - odd, last)
+
+    def factors(self, start: int, stop: int) -> Any:
+        """The given factors of the lengths in expansions start..stop-1, one expansion a row."""
+        if self.calibration is None:
+            return 1.0
+        whole = np.ones(self.units.number * self.size)
+        given = self.calibration[: len(whole)]
+        whole[: len(given)] = given
+        return whole.reshape(-1, self.size)[start:stop]
+
+    def require_calibration(self) -> None:
+        """Refuse factors that are not one finite number for each frequency."""
+        factors, frequencies = self.calibration, -(-self.columns // 2)
+        if factors is not None and not (
+            factors.ndim == 1 and len(factors) >= frequencies and np.isfinite(factors).all()
+        ):
+            raise ValueError(
+                f"calibration must hold a finite number for each of {frequencies} frequencies; its shape is "
+                f"{factors.shape}."
+            )
+
+    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+        *expansion, calibration, words, kept = weights
+        angles, height = self.as_angles(words, X.dtype), self.height(X.dtype)
+        return ops.fastfood_waves(X, *expansion, calibration, int(kept), angles, height)
+
+    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+        *expansion, multipliers, words, kept = weights
+        table = self.cosine_table()
+        return ops.fastfood_waves_integer(X, *expansion, self.shift, multipliers.ravel(), int(kept), words, table)
+
+    def require_sound(self) -> None:
+        super().require_sound()
+        if not isinstance(self.kernel, Radial):
+            raise ValueError("Fastfood draws the frequencies of radial kernels only")

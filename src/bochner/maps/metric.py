@@ -1,0 +1,226 @@
+"""A map after a metric: the features of x R, with R a matrix, or a diagonal given as a vector.
+
+With M = R R' its kernel is k(R'x, R'z): distances are (x - z)' M (x - z). A diagonal metric is the scales of the
+columns: each number of x R is then one product, rounded in one way everywhere.
+
+A product with a matrix is a sum, which floats add up differently on different machines. So for integer maps it is one
+of integers: x in 8-bit codes times R in 14 bits, added up in 32 bits, and one shift,
+
+    S = codes(x) T + offset,   T = round(R (step of x / step of z) 2^shift),   code of z = (S + 2^(shift-1)) >> shift,
+
+where the step of z is that of the map's own 8-bit codes. A map without such codes (comparisons, several maps in one)
+takes S 2^-shift (step of x) as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from math import fsum
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from .. import ops
+from ..fields import numbers, require_sound
+from .base import FeatureMap, read_only
+from .cache import WEIGHTS
+from .quantize import Quantizer, choose_quantizer
+from .rows import in_precision, to_dense
+from .units import UnitMap, Weights
+
+LARGEST_CODE = 8191  # of an entry of the matrix: 14 bits
+MOST_BITS = 30  # of the shift
+LARGEST_OFFSET = 2.0**52  # which float64 and ONNX's doubles hold exactly, sums added
+DIGIT = 128  # an entry is DIGIT high + low, both of 8 bits
+
+
+class IntegerMatrix(NamedTuple):
+    """The matrix in integers of so many fractional bits, and what is added to every product."""
+
+    entries: np.ndarray
+    offset: np.ndarray
+    shift: int
+
+
+@dataclass(frozen=True, eq=False)
+class Metric(FeatureMap):
+    """The features that a map gives x R.
+
+    map : the map, of as many inputs as x R has columns.
+    matrix : R (d, d'), or the diagonal (d,).
+    quantizer : the 8-bit codes of x that a full matrix of an integer map works on; `Metric.of` chooses them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomFourier
+    >>> from bochner.maps import Metric
+    >>> X, R = np.eye(2), np.array([[1.0, 2.0], [0.0, 3.0]])
+    >>> inner = RandomFourier(6, random_state=0).fit(X @ R).map_
+    >>> bool((Metric(inner, R)(X) == inner(X @ R)).all())
+    True
+    """
+
+    map: FeatureMap
+    matrix: np.ndarray
+    quantizer: Quantizer | None = None
+
+    columns: int = field(init=False)
+    inputs: int = field(init=False)
+    precision: str | None = field(init=False)
+    scale: float | np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        matrix = read_only(self.matrix)
+        if matrix.ndim not in (1, 2) or matrix.shape[-1] != self.map.inputs or not np.isfinite(matrix).all():
+            raise ValueError(
+                f"a metric of this map is a finite matrix with {self.map.inputs} columns, or a diagonal of so many; "
+                f"its shape is {matrix.shape}."
+            )
+        derived = {"columns": self.map.columns, "inputs": len(matrix), "scale": self.map.scale}
+        for name, value in {**derived, "precision": self.map.precision, "matrix": matrix}.items():
+            object.__setattr__(self, name, value)
+        if self.is_exact and self.quantizer is None:
+            raise ValueError("a full metric of an integer map works on 8-bit codes of x: Metric.of(map, R, rows).")
+        if self.quantizer is not None and not self.is_exact:
+            raise ValueError("only a full metric of an integer map works on 8-bit codes of x.")
+        if self.quantizer is not None and self.quantizer.center.shape not in ((1,), (self.inputs,)):
+            raise ValueError("the quantizer is one of other columns.")
+        if self.is_exact:
+            self._integers()  # which refuses what integers cannot hold
+
+    @classmethod
+    def of(cls, feature_map: FeatureMap, matrix: Any, rows: Any) -> Metric:
+        """The map after a metric, with codes of x for data like these rows where such are needed."""
+        full = np.ndim(matrix) == 2 and feature_map.is_integer
+        return cls(feature_map, matrix, choose_quantizer(rows, not scipy.sparse.issparse(rows)) if full else None)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.map.name
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether x R is computed in integers."""
+        return self.is_integer and self.matrix.ndim == 2
+
+    # ---- x R ----
+
+    def moved(self, X: Any) -> Any:
+        """The rows x R, as the map takes them."""
+        if self.is_exact:
+            return self._moved_integers(to_dense(X))
+        dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+        X, matrix = X.astype(dtype, copy=False), self.matrix.astype(dtype)
+        if self.matrix.ndim == 2:
+            return np.asarray(X @ matrix)
+        return scipy.sparse.csr_matrix(X.multiply(matrix)) if scipy.sparse.issparse(X) else X * matrix
+
+    def _moved_integers(self, X: np.ndarray) -> np.ndarray:
+        assert self.quantizer is not None
+        whole, codes = self.integers, self.quantizer(X)
+        high = np.rint(whole.entries / DIGIT).astype(np.int8)
+        low = (whole.entries - DIGIT * high.astype(np.int32)).astype(np.int8)
+        sums = DIGIT * ops.project(codes, high.T.copy()).astype(np.int64) + ops.project(codes, low.T.copy())
+        sums += whole.offset
+        if self.target is None:
+            return sums * (self.quantizer.step * 2.0**-whole.shift)
+        rounded = (sums + ((1 << whole.shift) >> 1)) >> whole.shift
+        # The map's own rounding gives these very codes back.
+        return np.clip(rounded, self.target.low, self.target.high) * self.target.step + self.target.center
+
+    @property
+    def target(self) -> Quantizer | None:
+        """The codes of x R that the map works on, if it has one kind of them."""
+        return self.map.quantizer if isinstance(self.map, UnitMap) else None
+
+    @property
+    def integers(self) -> IntegerMatrix:
+        """T, the shift and the offset: that of the centre of x, less the centre of the map's codes."""
+        entries, offset, shift = WEIGHTS.get((self.identity(), "integers"), self._integers)
+        return IntegerMatrix(entries, offset, int(shift))
+
+    def _integers(self) -> Weights:
+        assert self.quantizer is not None
+        unit = self.quantizer.step if self.target is None else self.target.step
+        ratio = self.matrix * (self.quantizer.step / unit)
+        shift = next((bits for bits in range(MOST_BITS, -1, -1) if self._fits(np.rint(ratio * 2.0**bits))), None)
+        if shift is None:
+            raise ValueError(f"the metric makes more than {LARGEST_CODE} steps of the map from one step of x.")
+        center = np.broadcast_to(self.quantizer.center, self.inputs)
+        origin = np.zeros(1) if self.target is None else self.target.center
+        # fsum rounds once, so the offset does not hang on the order of a sum.
+        middle = np.array([fsum(center * column) for column in self.matrix.T]) - origin
+        offset = np.rint(middle / unit * 2.0**shift)
+        if not np.abs(offset).max(initial=0.0) < LARGEST_OFFSET:
+            raise ValueError("the rows lie too far from the origin for a metric in integers: shift them first.")
+        return np.rint(ratio * 2.0**shift).astype(np.int32), offset.astype(np.int64), np.array(shift)
+
+    def _fits(self, entries: np.ndarray) -> bool:
+        """Whether entries have 14 bits, and sums of products with codes 32."""
+        assert self.quantizer is not None
+        code = max(-self.quantizer.low, self.quantizer.high)
+        sizes = np.abs(entries)
+        return bool(sizes.max(initial=0.0) <= LARGEST_CODE and code * sizes.sum(axis=0).max(initial=0.0) < 2.0**31)
+
+    # ---- features ----
+
+    def rows(self, X: Any, finite: bool = True) -> Any:
+        return in_precision(self.checked(X, bytes_stay=True), None)  # it is x R that the map rounds to its precision
+
+    def evaluate(self, X: Any) -> Any:
+        return self.map(self.moved(X))
+
+    def tile_count(self, columns: int) -> int:
+        return self.map.tile_count(columns)
+
+    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+        return self.map.tiles(self.moved(self.rows(X)), columns, first)
+
+    @property
+    def rounds_input(self) -> bool:
+        return self.is_exact or self.map.rounds_input
+
+    @property
+    def has_prefixes(self) -> bool:
+        return self.map.has_prefixes
+
+    @property
+    def entries(self) -> int:
+        return self.map.entries
+
+    def output_dtype(self, X: Any) -> np.dtype:
+        if self.is_integer:
+            return self.map.output_dtype(None)
+        return np.dtype(self.precision or (np.float32 if X.dtype == np.float32 else np.float64))
+
+    def truncated(self, columns: int) -> Metric:
+        return replace(self, map=self.map.truncated(columns))
+
+    def enlarged(self, columns: int) -> Metric:
+        return replace(self, map=self.map.enlarged(columns))
+
+    def prefix_scale(self, widest: Metric) -> float | np.ndarray:
+        return self.map.prefix_scale(widest.map)
+
+    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+        moved = (None if rows is None else self._moved_exactly(self.rows(rows)) for rows in (X, Z))
+        return self.map.exact_gram(*moved)
+
+    def _moved_exactly(self, X: Any) -> np.ndarray:
+        """x R in float64, without the rounding of integer maps."""
+        dense = to_dense(X).astype(np.float64)
+        return dense @ self.matrix if self.matrix.ndim == 2 else dense * self.matrix
+
+    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+        """R times the slopes of the map at x R."""
+        local = self.map.local_linear(self.moved(self.rows(X)), coefficients)
+        if self.matrix.ndim == 1:
+            return self.matrix[:, None] * local
+        return np.einsum("de,nek->ndk", self.matrix, local, optimize=True)
+
+    def require_sound(self) -> None:
+        super().require_sound()
+        require_sound({"matrix": self.matrix}, {"matrix": numbers(*(None,) * self.matrix.ndim)})

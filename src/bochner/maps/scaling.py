@@ -1,0 +1,154 @@
+"""Columns of rows brought to one scale, so that none drowns the others and no far-out row reaches far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .quantize import round_digits
+
+CLIP = 3.0  # deviations that a robustly scaled number approaches and never passes
+FAR = 1e6  # deviations beyond which nothing more is told apart
+LARGEST = 1e300  # that a number of a column may be
+HEAVY = 10.0  # deviations beyond which a number is of a heavy tail
+BOUNDED, MARGIN = 2.0, 0.4  # deviations within which columns keep to a range, and by which share new rows may leave it
+# Shares of rows between which a column is measured, and how many deviations of a normal law lie between; the first
+# that is not zero counts, for a column may be mostly one value.
+RANGES = ((0.25, 0.75, 1.349), (0.1, 0.9, 2.563), (0.02, 0.98, 4.107))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnScaler:
+    """z = (x - center) / spread for each column; with a clip c, smoothly bounded: z / sqrt(1 + (z/c)^2).
+
+    Before that, x is put between low and high. Far beyond the rows learned from a model would say anything:
+    identifiers that go on counting, or a broken sensor, are taken for numbers near the last one that was known.
+    """
+
+    center: np.ndarray
+    spread: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    clip: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_columns(self.spread, self.center, self.low, self.high)
+        if not 0.0 <= self.clip < np.inf:
+            raise ValueError("this is no scaling of columns")
+
+    def within(self, X: Any) -> Any:
+        """Rows between low and high, as floats."""
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        with np.errstate(over="ignore"):
+            low, high = self.low.astype(dtype), self.high.astype(dtype)
+        if not scipy.sparse.issparse(X):
+            return np.clip(X.astype(dtype), low, high)
+        inside = X.astype(dtype, copy=True)
+        inside.data = np.clip(inside.data, low[inside.indices], high[inside.indices])
+        return inside
+
+    @classmethod
+    def robust(cls, rows: Any) -> ColumnScaler:
+        """By medians and quartiles, with smooth clipping; sparse rows by the median size of what is not zero."""
+        center, spread = medians(rows)
+        return cls(center, spread, *ends(rows, center, spread), CLIP)
+
+    @classmethod
+    def standard(cls, rows: Any) -> ColumnScaler:
+        """By means and standard deviations; sparse rows are not centred."""
+        limits = ends(rows, *medians(rows))
+        rows = rows.astype(np.float64)
+        center = np.asarray(rows.mean(axis=0)).ravel()
+        if scipy.sparse.issparse(rows):
+            square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
+            return cls(np.zeros(len(center)), _sound(np.sqrt(np.maximum(square - center**2, 0.0)), center), *limits)
+        return cls(center, _sound(rows.std(axis=0), center), *limits)
+
+    def __call__(self, X: Any) -> Any:
+        """Scaled rows, float32 if X is, else float64; each number depends on itself alone, by operations that round
+        in one way everywhere.
+        """
+        if scipy.sparse.issparse(X) and (self.center.any() or (self.low > 0).any() or (self.high < 0).any()):
+            X = X.toarray()  # learned from dense rows: zeros do not stay zeros
+        scaled = self.within(X)
+        dtype = scaled.dtype
+        if scipy.sparse.issparse(scaled):
+            scaled.data = self._bounded(scaled.data / self.spread.astype(dtype)[scaled.indices])
+            return scaled
+        with np.errstate(over="ignore"):
+            scaled -= self.center.astype(dtype)
+            scaled /= self.spread.astype(dtype)
+        return self._bounded(scaled)
+
+    def is_within(self, X: np.ndarray) -> np.ndarray:
+        """Which numbers the scaling follows."""
+        return (self.low <= X) & (self.high >= X)
+
+    def _bounded(self, z: np.ndarray) -> np.ndarray:
+        np.clip(z, -FAR, FAR, out=z)
+        if self.clip:
+            z /= np.sqrt(1.0 + (z / z.dtype.type(self.clip)) ** 2)
+        return z
+
+    def slopes(self, X: Any) -> np.ndarray:
+        """dz/dx of each number (n, d)."""
+        dense = X.toarray() if scipy.sparse.issparse(X) else X
+        z = (dense.astype(np.float64) - self.center) / self.spread
+        return self.is_within(dense) * ((1.0 + (z / self.clip) ** 2) ** -1.5 if self.clip else 1.0) / self.spread
+
+    def farthest(self, X: np.ndarray) -> float:
+        """The largest distance of a number from the centre of its column, in spreads."""
+        with np.errstate(over="ignore"):
+            return float(np.abs((X - self.center) / self.spread).max(initial=0.0))
+
+
+def medians(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Centre and spread of each column that a few far-out numbers do not move."""
+    if scipy.sparse.issparse(rows):
+        columns = rows.tocsc()
+        parts = np.split(np.abs(columns.data), columns.indptr[1:-1])
+        spread = np.array([np.median(part) if len(part) else 0.0 for part in parts])
+        return np.zeros(rows.shape[1]), _sound(spread, 0.0)
+    rows = rows.astype(np.float64)
+    center, spread = np.median(rows, axis=0), np.zeros(rows.shape[1])
+    for low, high, deviations in RANGES:
+        between = np.quantile(rows, [low, high], axis=0)
+        spread = np.where(spread > 0, spread, (between[1] - between[0]) / deviations)
+    return center, _sound(np.where(spread > 0, spread, rows.std(axis=0)), center)
+
+
+def ends(rows: Any, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A little beyond the least and the largest number of each column; of long tails FAR out, for new rows go further.
+
+    The rows are a sample, and all columns that a line leads along must reach as far as new rows mostly do.
+    """
+    extremes = rows.min(axis=0), rows.max(axis=0)
+    low, high = (end.toarray().ravel() if scipy.sparse.issparse(end) else end for end in extremes)
+    low, high = low.astype(np.float64), high.astype(np.float64)
+    with np.errstate(over="ignore"):
+        reach = np.where(np.maximum(center - low, high - center) > BOUNDED * spread, FAR * spread, 0.0)
+        low, high = low - MARGIN * (center - low) - reach, high + MARGIN * (high - center) + reach
+    return np.clip(low, -LARGEST, LARGEST), np.clip(high, -LARGEST, LARGEST)
+
+
+def units_apart(rows: Any) -> ColumnScaler | None:
+    """A robust scaling where columns are measured in units of their own or have heavy tails, else None."""
+    robust = ColumnScaler.robust(rows)
+    farthest = abs(rows).multiply(1.0 / robust.spread).max() if scipy.sparse.issparse(rows) else robust.farthest(rows)
+    alike = robust.spread.max() <= HEAVY * robust.spread.min()
+    return None if alike and farthest <= HEAVY else robust
+
+
+def require_columns(spread: np.ndarray, *others: np.ndarray) -> None:
+    sound = all(a.ndim == 1 and a.shape == spread.shape and np.isfinite(a).all() for a in (spread, *others))
+    if not (sound and (spread > 0).all()):
+        raise ValueError("this is no scaling of columns")
+
+
+def _sound(spread: np.ndarray, center: Any) -> np.ndarray:
+    """Spreads to eight digits, so that they do not hang on the last bits of a sum; 1 for a column that is constant."""
+    varies = (spread > 1e-12 * np.abs(center)) & np.isfinite(spread)
+    return np.array([round_digits(s, 8) if v and s > 1e-300 else 1.0 for s, v in zip(spread, varies, strict=True)])

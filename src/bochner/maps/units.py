@@ -1,0 +1,206 @@
+"""Maps made of units (a frequency, a pool, a stump, a grid) whose weights are drawn from streams.
+
+Subclasses say how units are drawn and how a tile of rows meets a tile of units; nothing larger than a tile is ever made
+besides the result.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse
+
+from .. import ops
+from ..config import memory_budget
+from ..fields import LARGEST, Check, number, require_sound, whole
+from ..kernels import Kernel
+from ..validation import require_integer
+from .base import FeatureMap
+from .cache import WEIGHTS
+from .quantize import Quantizer
+
+MANY_ROWS = 1 << 14
+MOST_UNITS = 1 << 20  # of a map from a file, if it has fewer columns
+TILE = 1 << 22  # numbers in a tile of weights, or of projections
+SEEDS = 1 << 64
+
+Weights = tuple[np.ndarray, ...]
+
+
+class Units(NamedTuple):
+    """How many units a map has, the numbers drawn for each, and the projections made for each."""
+
+    number: int
+    drawn: int
+    projections: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UnitMap(FeatureMap):
+    """Random features of drawn weights; `quantizer` makes the 8-bit codes of x that integer maps work on."""
+
+    columns: int
+    inputs: int
+    seed: int
+    precision: str | None = None
+    scale: float = 1.0
+    quantizer: Quantizer | None = None
+
+    quantizes_input: ClassVar[bool] = True  # integer precisions work on 8-bit codes of x
+    multiplies_sparse: ClassVar[bool] = True  # a tile of CSR rows is used as it is, not made dense
+    checks: ClassVar[dict[str, Check]] = {}  # what fields from a file may be, besides those of all maps
+
+    # ---- what a kind of map declares ----
+
+    @property
+    @abstractmethod
+    def units(self) -> Units:
+        """How many units there are, and what each costs."""
+
+    @abstractmethod
+    def first_column(self, unit: int) -> int:
+        """The column at which a unit starts (for the number of units: the number of columns)."""
+
+    @abstractmethod
+    def draw(self, start: int, stop: int) -> Weights:
+        """The weights of units start..stop-1, from streams alone; floats in float64."""
+
+    @abstractmethod
+    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+        """Float features of a tile of rows for a tile of units, in the dtype of X."""
+
+    @abstractmethod
+    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+        """Integer features, defined bit for bit; X holds codes, or floats if the input is not quantized."""
+
+    @abstractmethod
+    def exact_kernel(self) -> Kernel:
+        """The kernel that the features approximate."""
+
+    def apply_into(self, out: np.ndarray, X: Any, weights: Weights) -> None:
+        """Write the features of a tile; a map whose op can write in place does so."""
+        out[:] = (self.apply_integer if self.is_integer else self.apply)(X, weights)
+
+    def is_fused(self, dtype: np.dtype) -> bool:
+        """Whether one op makes all features of dense rows of that dtype, and holds no more than they are."""
+        return False
+
+    def is_prefix(self, columns: int) -> bool:
+        """Whether the first so many columns are a map by themselves."""
+        return True
+
+    # ---- features ----
+
+    @property
+    def rounds_input(self) -> bool:
+        return self.is_integer and self.quantizes_input
+
+    @property
+    def has_prefixes(self) -> bool:
+        return self.is_prefix(self.columns)
+
+    def weights(self, start: int = 0, stop: int | None = None, dtype: Any = np.float64) -> Weights:
+        """The weights of some units (or all), floats in `dtype` (float64 for 8-bit inputs); kept in a cache."""
+        last = self.units.number if stop is None else stop
+        dtype = np.dtype(dtype if np.dtype(dtype).kind == "f" else np.float64)
+        key = (self.identity(), dtype.str, start, last)
+
+        def draw() -> Weights:
+            drawn = self.draw(start, last)
+            return tuple(w.astype(dtype, copy=False) if w.dtype == np.float64 else w for w in drawn)
+
+        return WEIGHTS.get(key, draw)
+
+    def evaluate(self, X: Any) -> Any:
+        return self.of_units(X, 0, self.units.number)
+
+    def of_units(self, X: Any, first: int, last: int) -> Any:
+        """The features of units first..last-1 of rows as `rows` makes them."""
+        origin = self.first_column(first)
+        apply = self.apply_integer if self.is_integer else self.apply
+        tiles = list(self.work(X.shape[0], first, last, not scipy.sparse.issparse(X) and self.is_fused(X.dtype)))
+        if len(tiles) == 1:  # what the map makes is the result; a copy of it would cost as much again
+            return apply(self.prepared(X), self.weights(first, last, X.dtype))
+        out = np.empty((X.shape[0], self.first_column(last) - origin), dtype=self.output_dtype(X))
+        for (start, stop), rows in tiles:
+            columns = slice(self.first_column(start) - origin, self.first_column(stop) - origin)
+            self.apply_into(out[rows, columns], self.prepared(X[rows]), self.weights(start, stop, X.dtype))
+        return out
+
+    def work(self, n: int, first: int, last: int, fused: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:
+        """Every (units, rows) tile of the work, all rows of a tile of units before the next units."""
+        _, drawn, projections = self.units
+        most = last - first if fused else 8192 // max(projections, 1)  # a fused op keeps no projections
+        per_tile = max(1, min(TILE // max(drawn, 1), most))
+        rows = max(16, TILE // (min(per_tile, last - first) * projections))
+        if fused and per_tile >= last - first:  # what the op makes is the result
+            rows = max(rows, n)
+        elif fused or (self.is_integer and ops.has_fast("project_waves")):  # weights are packed once for all rows
+            rows = max(rows, MANY_ROWS)
+        for start in range(first, last, per_tile):
+            for row in range(0, n, rows):
+                yield (start, min(start + per_tile, last)), slice(row, min(row + rows, n))
+
+    def prepared(self, X: Any) -> Any:
+        """A tile of rows as `apply` takes it: codes for integers, dense where CSR is of no use."""
+        if scipy.sparse.issparse(X) and (self.is_integer or not self.multiplies_sparse):
+            X = X.toarray()
+        return X if self.quantizer is None else self.quantizer(X)
+
+    # ---- columns a tile at a time, prefixes ----
+
+    def tile_count(self, columns: int) -> int:
+        return -(-self.units.number // self._units_per_tile(columns))
+
+    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+        rows, count, step = self.rows(X), self.units.number, self._units_per_tile(columns)
+        for start in range(first * step, count, step):
+            stop = min(start + step, count)
+            yield slice(self.first_column(start), self.first_column(stop)), self.of_units(rows, start, stop)
+
+    def _units_per_tile(self, columns: int) -> int:
+        return max(1, columns * self.units.number // self.columns)
+
+    def truncated(self, columns: int) -> Self:
+        columns = require_integer("n_components", columns)
+        if columns > self.columns or not (columns == self.columns or self.is_prefix(columns)):
+            raise ValueError(f"the first {columns} columns of this {self.name} are not a basis of its kind.")
+        return self._resized(columns)
+
+    def enlarged(self, columns: int) -> Self:
+        larger = self._resized(require_integer("n_components", columns))
+        larger.truncated(self.columns)  # refuses where the columns at hand would not be a prefix
+        return larger
+
+    def _resized(self, columns: int) -> Self:
+        # Float features carry their scale in themselves.
+        scale = self.scale * float(np.sqrt(self.columns / columns)) if self.is_integer else self.scale
+        return replace(self, columns=columns, scale=scale)
+
+    def prefix_scale(self, widest: UnitMap) -> float:
+        return self.scale * (1.0 if self.is_integer else float(np.sqrt(widest.columns / self.columns)))
+
+    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+        return self.exact_kernel()(self.rows(X), None if Z is None else self.rows(Z))
+
+    def require_sound(self) -> None:
+        super().require_sound()
+        sizes: dict[str, Check] = {"seed": whole(-SEEDS, SEEDS), "scale": number(1.0 / LARGEST, LARGEST)}
+        require_sound(vars(self), {**sizes, **self.checks})
+        if (self.quantizer is not None) != self.rounds_input:
+            raise ValueError("codes of x and the precision do not go together")
+        self.require_room()
+
+    def require_room(self) -> None:
+        """Refuse codes of other columns, and units that are too many or too large to be drawn."""
+        if self.quantizer is not None and self.quantizer.center.shape not in ((1,), (self.inputs,)):
+            raise ValueError("the quantizer is one of other columns")
+        units = self.units
+        if 8 * units.drawn > memory_budget() or units.number > max(self.columns, MOST_UNITS):
+            raise ValueError(
+                f"{units.drawn:,} numbers for each of {units.number:,} units are more than the memory budget allows"
+            )
