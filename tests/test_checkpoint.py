@@ -15,7 +15,7 @@ import scipy.sparse
 
 import bochner
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, RandomStumps, storage
-from bochner.blocks import CheckpointedBlocks, Journal, MemoryBlocks, checkpoint, forget_checkpoint
+from bochner.blocks import CheckpointedBlocks, Journal, MemoryBlocks, SumOf, checkpoint, forget_checkpoint
 
 rng = np.random.default_rng(1)
 X = rng.standard_normal((1000, 4))
@@ -25,6 +25,11 @@ LABELS = np.array(["low", "middle", "high"])[np.digitize(Y, [-0.5, 0.5])]
 
 class InterruptedFitError(Exception):
     pass
+
+
+class SumOfAll(SumOf):
+    def of(self, block):
+        return block.X.sum()
 
 
 @pytest.fixture(autouse=True)
@@ -253,7 +258,8 @@ def test_writes_take_a_small_share_of_the_time(tmp_path, monkeypatch):
     blocks = CheckpointedBlocks(MemoryBlocks(X), journal)
     writes, save = [], storage.save
     monkeypatch.setattr(storage, "save", lambda *a, **k: writes.append(a[0]) or save(*a, **k))
-    assert blocks.reduce(lambda block: block.X.sum(), rows=10) == pytest.approx(X.sum())
+    with bochner.config_context(block_rows=10):
+        assert blocks.reduce(SumOfAll()) == pytest.approx(X.sum())
     assert len(writes) == 1  # a hundred blocks in less than five seconds: only the whole sum
 
 

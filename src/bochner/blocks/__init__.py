@@ -1,14 +1,32 @@
 """Rows in blocks."""
 
-from .base import Block, Blocks, rows_per_block
+from .aggregate import Aggregate, SumOf
+from .base import Block, Blocks
 from .checkpoint import CheckpointedBlocks, Journal, forget_checkpoint
 from .files import TableBlocks, read
 from .frames import frame_blocks
+from .kept import KeptBlocks
 from .memory import MemoryBlocks
+from .partitions import TOGETHER, rows_per_block
 from .progress import Progress
 from .recipe import Recipe, SparseRecipe
 
 __all__ = [
-    "Block", "Blocks", "CheckpointedBlocks", "Journal", "MemoryBlocks", "Progress", "Recipe", "SparseRecipe",
-    "TableBlocks", "forget_checkpoint", "frame_blocks", "read", "rows_per_block",
+    "TOGETHER",
+    "Aggregate",
+    "Block",
+    "Blocks",
+    "CheckpointedBlocks",
+    "Journal",
+    "KeptBlocks",
+    "MemoryBlocks",
+    "Progress",
+    "Recipe",
+    "SparseRecipe",
+    "SumOf",
+    "TableBlocks",
+    "forget_checkpoint",
+    "frame_blocks",
+    "read",
+    "rows_per_block",
 ]  # fmt: skip

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..validation import option, require_choice, require_integer
-from .base import Block, Blocks, rows_per_block, stack
+from .base import Block, Blocks, stack
 from .formats.base import Choice, Csv, MisreadError, Table
+from .partitions import rows_per_block
 from .paths import format_of, matching
 from .progress import Progress
 from .recipe import Recipe, SparseRecipe
