@@ -57,6 +57,10 @@ class TableBlocks(Blocks):
         X, y, weight = (None if part[0] is None else stack(part) for part in zip(*parts, strict=True))
         return Block(X, y, weight, 0)
 
+    def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
+        """Files are read where their rows are worked on; a table in memory is not sent as a whole."""
+        return None if self.table.travels else super().part(start, stop, rows)
+
     def kept(self, names: list[str], rows: int) -> Iterator[dict[str, Any]]:
         """Columns of the files as they stand there, `rows` rows at a time."""
         return self.table.kept(names, rows)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config import get_config
 from .aggregate import Aggregate, P, Wrapped
 from .base import Block, Blocks
 from .engine import reduce
@@ -24,9 +25,16 @@ _numbers = itertools.count()
 released: list[str] = []  # keys that nobody needs any more; worker processes are told
 
 
-def release(key: str) -> None:
+def drop(key: str) -> None:
+    """Let go of what was kept under a key in this process."""
     _stores.pop(key, None)
-    released.append(key)
+
+
+def release(key: str) -> None:
+    """The same here, and in worker processes when they are next spoken to."""
+    drop(key)
+    if get_config()["engine"] != "threads":
+        released.append(key)
 
 
 @dataclass(frozen=True)
@@ -99,3 +107,9 @@ class Placeholders(Blocks):
 
     def take(self, numbers: np.ndarray) -> Block:
         raise NotImplementedError("there are no rows here.")
+
+    def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
+        return None
+
+    def stream(self, start: int, rows: int) -> Iterator[Block]:
+        return self.ahead(start, self.n_rows, rows)

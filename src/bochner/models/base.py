@@ -6,7 +6,7 @@ import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -438,7 +438,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         return [np.float64, np.float32, *eight_bits]
 
     def _settings(self) -> AbstractContextManager[Any]:
-        return Limited(self.n_jobs, self.verbose) if self.n_jobs or self.verbose else nullcontext()
+        return Limited(self.n_jobs, self.verbose, blas=1)
 
     def _forget_fit(self) -> None:
         for name in ("_widest", "_solved", "_importances", "sums_", "design_", "recipe_", "feature_names_in_"):
