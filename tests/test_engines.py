@@ -94,7 +94,8 @@ def test_workers_read_files_of_every_format(format, tmp_path):
     for engine in ("threads", "processes"):
         with bochner.config_context(block_rows=64, engine=engine):
             blocks = bochner.read(frame if format == "frame" else path, target=target)
-            assert engine == "threads" or len(pickle.dumps(blocks)) < 1 << 16 or format in ("frame", "hdf5")
+            if format not in ("frame", "hdf5"):  # whose rows are sent
+                assert len(pickle.dumps(blocks)) < 1 << 16
             found.append(numbers(model_of("regression squared cholesky auto", n_jobs=2).fit(blocks)))
     assert same(*found)
 

@@ -1,7 +1,7 @@
 """Rows in blocks."""
 
 from .aggregate import Aggregate, SumOf
-from .base import Block, Blocks
+from .base import Block, Blocks, SampledBlocks
 from .checkpoint import CheckpointedBlocks, Journal, forget_checkpoint
 from .files import TableBlocks, read
 from .frames import frame_blocks
@@ -22,6 +22,7 @@ __all__ = [
     "MemoryBlocks",
     "Progress",
     "Recipe",
+    "SampledBlocks",
     "SparseRecipe",
     "SumOf",
     "TableBlocks",

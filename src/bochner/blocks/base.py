@@ -137,12 +137,50 @@ class Blocks(ABC):
                 progress.advance(min(rows, self.n_rows - block.start))
 
 
-class MappedBlocks(Blocks):
+class WrappedBlocks(Blocks):
+    """The rows of other blocks; what is not said otherwise is as they do it."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+        self.n_rows, self.n_columns, self.recipe = blocks.n_rows, blocks.n_columns, blocks.recipe
+
+    @property
+    def present(self) -> int:
+        return self.blocks.present
+
+    def read(self, start: int, stop: int) -> Block:
+        return self.blocks.read(start, stop)
+
+    def stream(self, start: int, rows: int) -> Iterator[Block]:
+        return self.blocks.stream(start, rows)
+
+    def take(self, numbers: np.ndarray) -> Block:
+        return self.blocks.take(numbers)
+
+    def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
+        return self.blocks.shuffled(rows, stream, without)
+
+    def fingerprint(self) -> dict[str, Any]:
+        return self.blocks.fingerprint()
+
+    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+        # By way of the blocks themselves: they may keep a record of their sums.
+        return self.blocks.reduce(aggregate, title=title)
+
+    @property
+    def is_recorded(self) -> bool:
+        return self.blocks.is_recorded
+
+    def unrecorded(self) -> Blocks:
+        return self.blocks.unrecorded()
+
+
+class MappedBlocks(WrappedBlocks):
     """Blocks changed one by one as they come."""
 
     def __init__(self, blocks: Blocks, function: Callable[[Block], Block], present: int | None = None) -> None:
-        self.blocks, self.function, self._present = blocks, function, present
-        self.n_rows, self.n_columns, self.recipe = blocks.n_rows, blocks.n_columns, blocks.recipe
+        super().__init__(blocks)
+        self.function, self._present = function, present
 
     @property
     def present(self) -> int:
@@ -160,19 +198,27 @@ class MappedBlocks(Blocks):
     def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
         return map(self.function, self.blocks.shuffled(rows, stream, without))
 
-    def fingerprint(self) -> dict[str, Any]:
-        return self.blocks.fingerprint()
-
     def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
-        # By way of the blocks themselves: they may keep a record of their sums.
         return self.blocks.reduce(AfterMap(aggregate, self.function), title=title)
-
-    @property
-    def is_recorded(self) -> bool:
-        return self.blocks.is_recorded
 
     def unrecorded(self) -> Blocks:
         return MappedBlocks(self.blocks.unrecorded(), self.function, self._present)
+
+
+class SampledBlocks(WrappedBlocks):
+    """Blocks of which some rows are at hand: to take these, nothing is read."""
+
+    def __init__(self, blocks: Blocks, numbers: np.ndarray, rows: Block) -> None:
+        """`numbers` ascend; `rows` are the rows of these numbers."""
+        super().__init__(blocks)
+        self.numbers, self.rows = numbers, rows
+
+    def take(self, numbers: np.ndarray) -> Block:
+        places = np.searchsorted(self.numbers, numbers)
+        if not len(self.numbers) or places[-1] >= len(self.numbers) or (self.numbers[places] != numbers).any():
+            return self.blocks.take(numbers)
+        X, y, weight = (None if part is None else part[places] for part in self.rows[:3])
+        return Block(X, y, weight, 0)
 
 
 def unchanged(block: Block) -> Block:

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import storage
-from ..streams import Stream
 from .aggregate import Aggregate
-from .base import Block, Blocks
+from .base import Blocks, WrappedBlocks
 from .engine import Folded, reduce
 from .partitions import Node, Plan, Tree
 
@@ -108,27 +105,12 @@ def forget_checkpoint(folder: str | os.PathLike[str]) -> None:
         folder.rmdir()
 
 
-class CheckpointedBlocks(Blocks):
+class CheckpointedBlocks(WrappedBlocks):
     """Blocks whose sums are kept in a journal."""
 
     def __init__(self, blocks: Blocks, journal: Journal) -> None:
-        self.blocks, self.journal = blocks, journal
-        self.n_rows, self.n_columns, self.recipe = blocks.n_rows, blocks.n_columns, blocks.recipe
-
-    def read(self, start: int, stop: int) -> Block:
-        return self.blocks.read(start, stop)
-
-    def stream(self, start: int, rows: int) -> Iterator[Block]:
-        return self.blocks.stream(start, rows)
-
-    def take(self, numbers: np.ndarray) -> Block:
-        return self.blocks.take(numbers)
-
-    def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
-        return self.blocks.shuffled(rows, stream, without)
-
-    def fingerprint(self) -> dict[str, Any]:
-        return self.blocks.fingerprint()
+        super().__init__(blocks)
+        self.journal = journal
 
     @property
     def is_recorded(self) -> bool:
@@ -136,9 +118,6 @@ class CheckpointedBlocks(Blocks):
 
     def unrecorded(self) -> Blocks:
         return self.blocks
-
-    def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
-        return self.blocks.part(start, stop, rows)
 
     def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
         record = PartitionRecord.opened(self.journal, aggregate, Plan.of(aggregate, self.n_rows))

@@ -1,8 +1,8 @@
 """The engine of worker processes here: aggregates and partitions travel by pickle, and partials come back.
 
 Rows of files are read where they are worked on; those in memory are sent. A partition always goes to the same worker,
-so what it keeps of a block stays there. Workers start when they are first needed (they are spawned, never forked), share
-the threads of this process among them, and end with it. After an error or an interrupt they are ended at once.
+so what it keeps of a block stays there. Workers start when they are first needed (spawned, never forked), share the
+threads of this process among them, and end with it. After an error or an interrupt they are ended at once.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from .explaining import explain, summary
 from .importances import column_importances
 from .precision import choose_precision, too_coarse
 from .preparation import DataSummary, PreparedData
-from .sampling import Sample
+from .sampling import RowsByNumber, Sample
 from .saving import Saved
 from .streaming import Streaming
 from .targets import LabelCounts, TargetCoding, TargetKind, TargetSums
@@ -44,15 +44,8 @@ from .ways.solve import Way, solve
 from .ways.strategy import METHODS, Limited, choose_solver, require_combination, solver_name
 
 DEFAULT_FEATURES = 1000
-KEPT = (
-    Moments,
-    FoldedMoments,
-    Sums,
-    DataSummary,
-    Sample,
-    LabelCounts,
-    TargetSums,
-)  # the sums that a checkpoint may hold
+# What a checkpoint may hold beside numbers.
+KEPT = (Moments, FoldedMoments, Sums, DataSummary, Sample, RowsByNumber, LabelCounts, TargetSums)
 FREE = ("verbose", "n_jobs")  # parameters that change no number
 
 

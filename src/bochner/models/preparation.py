@@ -10,15 +10,24 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..bases.settle import SAMPLE
-from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks, SumOf
+from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks, SampledBlocks, SumOf
+from ..config import memory_budget
+from ..streams import sample_rows
 from ..validation import require_finite
+from . import trials
 from .checks import check_weights
-from .sampling import Sample
+from .sampling import RowsByNumber, Sample
 from .targets import TargetCoding, TargetKind
+from .ways import held_out, units
+from .ways.calibration import CALIBRATED
 
 SURVEYED = (
     1 << 22
 )  # numbers in a block of the first pass, whatever the memory budget: its sums are the same bits for any
+
+# Rows that later steps take, and the seeds that choose them: to try scalings on, to calibrate by, to choose the penalty
+# of a loss by, and to measure targets by.
+SAMPLES = ((trials.TRIED, 3), (CALIBRATED, 9), (held_out.PROBE, 2), (units.MEASURED, 11))
 
 
 class PreparedData(NamedTuple):
@@ -48,36 +57,40 @@ class DataSummary:
     weight: float
     present: int
     targets: Any
+    rows: RowsByNumber
 
     @classmethod
-    def of(cls, targets: TargetKind, block: Block) -> DataSummary:
+    def of(cls, targets: TargetKind, block: Block, wanted: np.ndarray) -> DataSummary:
         n = block.X.shape[0]
         weight = np.ones(n) if block.weight is None else block.weight
         there = np.flatnonzero((weight > 0) & ~targets.is_weightless(block.y))
         sample = Sample.of(block.X if len(there) == n else block.X[there], block.start + there, SAMPLE)
-        return cls(sample, float(weight[there].sum()), len(there), targets.summarize(block.y, block.weight))
+        summary = targets.summarize(block.y, block.weight)
+        return cls(sample, float(weight[there].sum()), len(there), summary, RowsByNumber.of(block, wanted))
 
     def __iadd__(self, other: DataSummary) -> DataSummary:
         self.sample += other.sample
         self.weight += other.weight
         self.present += other.present
         self.targets += other.targets
+        self.rows += other.rows
         return self
 
 
 @dataclass(frozen=True)
 class SummaryOf(SumOf):
-    """The data summary of rows."""
+    """The data summary of rows, with the rows of some numbers, which ascend."""
 
     targets: TargetKind
     columns: int
+    wanted: np.ndarray
 
     @property
     def rows(self) -> int:
         return max(1, min(1 << 14, SURVEYED // max(self.columns, 1)))
 
     def of(self, block: Block) -> DataSummary:
-        return DataSummary.of(self.targets, block)
+        return DataSummary.of(self.targets, block, self.wanted)
 
 
 def own_targets(blocks: Blocks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
@@ -121,9 +134,11 @@ def prepare_blocks(
     checked = blocks.map(CheckedRows(tuple(model._dtypes())))
     summary: DataSummary | None = None
     if first or whole:
-        summary = summary_of(model, checked)
+        summary = summary_of(model, checked, sampled_rows(checked))
         if not summary.weight > 0:
             raise ValueError("sample_weight must not be all zero.")
+        rows = summary.rows
+        checked = SampledBlocks(checked, rows.numbers, Block(rows.X, rows.y, rows.weight, 0))
     targets = None if summary is None else summary.targets
     learn(model, targets, first, classes)
 
@@ -140,9 +155,17 @@ def present_rows(block: Block) -> Block:
     return block if block.weight is None or (block.weight > 0).all() else block.only(block.weight > 0)
 
 
-def summary_of(model: Any, blocks: Blocks) -> DataSummary:
+def summary_of(model: Any, blocks: Blocks, wanted: np.ndarray | None = None) -> DataSummary:
     """The first pass over the rows."""
-    return blocks.reduce(SummaryOf(model._target_kind(), blocks.n_columns), title="survey")
+    wanted = np.empty(0, dtype=np.int64) if wanted is None else wanted
+    found: DataSummary = blocks.reduce(SummaryOf(model._target_kind(), blocks.n_columns, wanted), title="survey")
+    return found
+
+
+def sampled_rows(blocks: Blocks) -> np.ndarray:
+    """The numbers of the rows that later steps take: the first pass draws them all, if there is room for them."""
+    numbers = np.unique(np.concatenate([sample_rows(blocks.n_rows, most, seed=seed) for most, seed in SAMPLES]))
+    return numbers if 8 * len(numbers) * blocks.n_columns <= memory_budget() // 32 else numbers[:0]
 
 
 def learn(model: Any, summary: Any, first: bool, classes: Any) -> None:
