@@ -53,6 +53,11 @@ class Aggregate(ABC, Generic[P]):
         """Whether a step writes to the state of its block: then the pass is made even if its result is known."""
         return False
 
+    @property
+    def takes_empty(self) -> bool:
+        """Whether a step wants to see blocks of which no row is left, too."""
+        return False
+
     @abstractmethod
     def step(self, partial: P | None, block: Block) -> P:
         """The partial result with one more block; the first one is None."""
@@ -108,6 +113,10 @@ class Wrapped(Aggregate[P]):
     def leaves_state(self) -> bool:
         return self.inner.leaves_state
 
+    @property
+    def takes_empty(self) -> bool:
+        return self.inner.takes_empty
+
     def combine(self, left: P, right: P) -> P:
         return self.inner.combine(left, right)
 
@@ -120,4 +129,6 @@ class AfterMap(Wrapped[P]):
 
     def step(self, partial: P | None, block: Block) -> P:
         mapped = self.function(block)
-        return self.inner.step(partial, mapped) if mapped.X.shape[0] else partial  # type: ignore[return-value]
+        if not (mapped.X.shape[0] or self.takes_empty):
+            return partial  # type: ignore[return-value]
+        return self.inner.step(partial, mapped)

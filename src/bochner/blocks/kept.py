@@ -50,13 +50,17 @@ class StepWithStore(Wrapped[P]):
     def rows(self) -> int:
         return self.size
 
+    @property
+    def takes_empty(self) -> bool:
+        return True  # so that it is known of every block what became of it
+
     def step(self, partial: P | None, block: Block) -> P:
         store = _stores.setdefault(self.key, {})
         known = store.get(block.start)
         if isinstance(known, Block):
             made = known
-        elif block.X is None:  # of which no row was left
-            return partial  # type: ignore[return-value]
+        elif block.X is None:
+            raise RuntimeError("what was kept of some rows is gone with the worker process that had them: fit again.")
         else:
             made = self.make(block)._replace(state={} if known is None else known)
             store[block.start] = made if self.keeps else made.state
