@@ -19,6 +19,7 @@ import numpy as np
 
 import bochner
 from bochner.blocks import checkpoint
+from bochner.solvers import SGD
 
 checkpoint.INTERVAL, checkpoint.SHARE = 0.0, 1e9  # a checkpoint after every block
 
@@ -28,13 +29,17 @@ Y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
 FOLDER = Path(sys.argv[1])
 THREADS = (1, 2, 4)  # killed with so many, taken up with another number of them
 BASIS = bochner.RandomFourier(100)
+STEPS = SGD(epochs=4)
 JOBS = [
     (lambda: bochner.RandomFeatureRegressor(BASIS, random_state=0), Y),
     (lambda: bochner.RandomFeatureClassifier(BASIS, random_state=0), Y > 0),
     (lambda: bochner.RandomFeatureRegressor(BASIS, random_state=0, solver="cg", alpha=0.1), Y),
     (lambda: bochner.RandomFeatureRegressor(BASIS, random_state=0, alpha="loo", precision="auto"), Y),
     (lambda: bochner.RandomFeatureClassifier(BASIS, random_state=0, loss="logistic"), Y > 0),
-    (lambda: bochner.RandomFeatureClassifier(BASIS, random_state=0, loss="hinge", solver="sgd", alpha=0.1), Y > 0),
+    (
+        lambda: bochner.RandomFeatureClassifier(BASIS, random_state=0, loss="hinge", solver=SGD(epochs=4), alpha=0.1),
+        Y > 0,
+    ),
 ]
 
 
