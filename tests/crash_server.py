@@ -37,7 +37,7 @@ JOBS = [
     (lambda: bochner.RandomFeatureRegressor(BASIS, random_state=0, alpha="loo", precision="auto"), Y),
     (lambda: bochner.RandomFeatureClassifier(BASIS, random_state=0, loss="logistic"), Y > 0),
     (
-        lambda: bochner.RandomFeatureClassifier(BASIS, random_state=0, loss="hinge", solver=SGD(epochs=4), alpha=0.1),
+        lambda: bochner.RandomFeatureClassifier(BASIS, random_state=0, loss="hinge", solver=STEPS, alpha=0.1),
         Y > 0,
     ),
 ]
