@@ -19,6 +19,7 @@ import numpy as np
 
 import bochner
 from bochner.blocks import checkpoint
+from bochner.solvers import SGD
 
 checkpoint.INTERVAL, checkpoint.SHARE = 0.0, 1e9  # a checkpoint after every block
 
@@ -26,12 +27,19 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((4000, 8)).astype(np.float32)
 Y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
 FOLDER = Path(sys.argv[1])
+THREADS = (1, 2, 4)  # killed with so many, taken up with another number of them
 BASIS = bochner.RandomFourier(100)
+STEPS = SGD(epochs=4)
 JOBS = [
     (lambda: bochner.RandomFeatureRegressor(BASIS, random_state=0), Y),
     (lambda: bochner.RandomFeatureClassifier(BASIS, random_state=0), Y > 0),
     (lambda: bochner.RandomFeatureRegressor(BASIS, random_state=0, solver="cg", alpha=0.1), Y),
     (lambda: bochner.RandomFeatureRegressor(BASIS, random_state=0, alpha="loo", precision="auto"), Y),
+    (lambda: bochner.RandomFeatureClassifier(BASIS, random_state=0, loss="logistic"), Y > 0),
+    (
+        lambda: bochner.RandomFeatureClassifier(BASIS, random_state=0, loss="hinge", solver=STEPS, alpha=0.1),
+        Y > 0,
+    ),
 ]
 
 
@@ -43,11 +51,12 @@ def work(job, number):
         model.save(FOLDER / f"{number}.bochner", sums=job < 2)
 
 
-def child(job, number):
+def child(job, number, threads=1):
     process = os.fork()
     if process == 0:
         code = 1
         try:
+            os.environ["BOCHNER_NUM_THREADS"] = str(threads)
             work(job, number)
             code = 0
         finally:
@@ -74,7 +83,7 @@ def main(kills, seed):
         if result["kills"] == kills:
             break
         job = number % len(JOBS)
-        process = child(job, number)
+        process = child(job, number, chance.choice(THREADS))
         time.sleep(chance.uniform(0.0, durations[job]))
         os.kill(process, signal.SIGKILL)
         result["kills"] += not finished(process)
@@ -86,7 +95,7 @@ def main(kills, seed):
             except ValueError:
                 result["broken"] += 1
         result["went_on"] += len(list((FOLDER / f"check-{number}").glob("step-*"))) > 1
-        result["failed"] += not finished(child(job, number))
+        result["failed"] += not finished(child(job, number, chance.choice(THREADS)))
         result["different"] += final.read_bytes() != wanted[job]
         shutil.rmtree(FOLDER / f"check-{number}")
         final.unlink()

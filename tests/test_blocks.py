@@ -5,9 +5,15 @@ import pytest
 import scipy.sparse
 
 import bochner
-from bochner.blocks import MemoryBlocks, rows_per_block
+from bochner.blocks import MemoryBlocks, SumOf, rows_per_block
+from bochner.ops import threads
 
 X = np.arange(70.0).reshape(35, 2)
+
+
+class ColumnSums(SumOf):
+    def of(self, block):
+        return np.asarray(block.X.sum(axis=0)).ravel()
 
 
 @pytest.mark.parametrize("size", [1, 4, 35, 100, "auto"])
@@ -22,13 +28,16 @@ def test_every_row_once_in_order(size):
 
 def test_reduce_adds():
     with bochner.config_context(block_rows=4):
-        assert np.array_equal(MemoryBlocks(X).reduce(lambda b: b.X.sum(axis=0), width=2), X.sum(axis=0))
+        assert np.array_equal(MemoryBlocks(X).reduce(ColumnSums()), X.sum(axis=0))
 
 
 def test_workers_do_not_change_a_bit():
     rows = np.random.default_rng(0).standard_normal((500, 3))
     with bochner.config_context(block_rows=7):
-        sums = [MemoryBlocks(rows).reduce(lambda b: b.X.sum(axis=0), width=1, workers=w) for w in (1, 2, 5)]
+        sums = []
+        for workers in (1, 2, 5):
+            with threads.limited(workers):
+                sums.append(MemoryBlocks(rows).reduce(ColumnSums()))
     assert np.array_equal(sums[0], sums[1])
     assert np.array_equal(sums[0], sums[2])
 
@@ -38,7 +47,7 @@ def test_sparse_and_memory_mapped_rows(tmp_path):
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     with bochner.config_context(block_rows=6):
         for rows in (scipy.sparse.csr_matrix(X), mapped):
-            total = MemoryBlocks(rows).reduce(lambda b: np.asarray(b.X.sum(axis=0)).ravel(), width=2)
+            total = MemoryBlocks(rows).reduce(ColumnSums())
             assert np.array_equal(total, X.sum(axis=0))
 
 
@@ -57,7 +66,7 @@ def test_an_error_while_reading_is_raised():
             return super().read(start, stop)
 
     with bochner.config_context(block_rows=4), pytest.raises(OSError, match="the disk is gone"):
-        Broken(X).reduce(lambda b: b.X.sum(), width=2)
+        Broken(X).reduce(ColumnSums())
 
 
 def test_next_block_is_read_while_this_one_is_worked_on():
@@ -79,12 +88,12 @@ def test_next_block_is_read_while_this_one_is_worked_on():
 
 def test_progress_is_shown_when_asked(capsys):
     with bochner.config_context(block_rows=4, progress=True):
-        MemoryBlocks(X).reduce(lambda b: 0, width=2, title="moments")
+        MemoryBlocks(X).reduce(ColumnSums(), title="moments")
     shown = capsys.readouterr().err
     assert "100%" in shown
     assert "rows/s" in shown
     with bochner.config_context(block_rows=4):
-        MemoryBlocks(X).reduce(lambda b: 0, width=2, title="moments")
+        MemoryBlocks(X).reduce(ColumnSums(), title="moments")
     assert capsys.readouterr().err == ""
 
 

@@ -5,7 +5,10 @@ import json
 import os
 import subprocess
 import sys
+import warnings
+from contextlib import suppress
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +16,10 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
+import battery
 import bochner
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, RandomStumps, storage
-from bochner.blocks import CheckpointedBlocks, Journal, MemoryBlocks, checkpoint, forget_checkpoint
+from bochner.blocks import CheckpointedBlocks, Journal, MemoryBlocks, SumOf, checkpoint, forget_checkpoint
 
 rng = np.random.default_rng(1)
 X = rng.standard_normal((1000, 4))
@@ -25,6 +29,11 @@ LABELS = np.array(["low", "middle", "high"])[np.digitize(Y, [-0.5, 0.5])]
 
 class InterruptedFitError(Exception):
     pass
+
+
+class SumOfAll(SumOf):
+    def of(self, block):
+        return block.X.sum()
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +90,62 @@ def test_conjugate_gradients_go_on_with_another_number_of_threads(tmp_path, monk
         again = fit(second, folder)
         assert np.array_equal(again.coef_, whole.coef_)
         assert again.solution_.status == whole.solution_.status
+
+
+SOLVERS = [
+    "regression squared cholesky auto", "classification squared cholesky auto", "regression squared cholesky loo",
+    "regression squared dual", "classification squared cg auto", "regression squared box", "regression huber newton",
+    "classification logistic newton", "classification logistic box", "classification hinge dual",
+    "classification squared sgd", "classification logistic adam", "classification squared doubly_stochastic",
+]  # fmt: skip
+SOME = [(1, 2), (4, 1)]
+OTHERS = [pair for pair in product((1, 2, 4), repeat=2) if pair not in SOME]
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize(
+    ("first", "second"), [*SOME, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in OTHERS)]
+)
+@pytest.mark.parametrize("memory", ["4GB", "1MB"])  # with room to keep features, and without
+def test_taken_up_with_other_threads_it_ends_with_the_same_bits(tmp_path, monkeypatch, name, first, second, memory):
+    """Killed with some number of threads, taken up with another, and last by worker processes."""
+    monkeypatch.setenv("BOCHNER_NUM_THREADS", "4")
+
+    def fit(threads, folder=None, engine="threads"):
+        blocks = MemoryBlocks(battery.X, battery.targets_of(name)).in_blocks()
+        with bochner.config_context(block_rows=64, memory=memory, engine=engine), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return battery.numbers(battery.model_of(name, n_jobs=threads).fit(blocks, checkpoint=folder))
+
+    whole = fit(first)
+    for writes, threads, engine in ((5, first, "threads"), (5, second, "threads"), (10**6, second, "processes")):
+        interrupt_after(monkeypatch, writes)
+        with suppress(InterruptedFitError):
+            resumed = fit(threads, tmp_path, engine)
+        monkeypatch.undo()
+        monkeypatch.setenv("BOCHNER_NUM_THREADS", "4")
+        monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
+        monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+    assert all(np.array_equal(a, b) for a, b in zip(resumed, whole, strict=True))
+
+
+def test_checkpoints_of_the_old_form_are_refused_in_one_sentence(tmp_path):
+    storage.save(tmp_path / "job.checkpoint", checkpoint.KIND, 1, {"model": "RandomFeatureRegressor"})
+    with pytest.raises(ValueError, match=r"^[^.]* was written by an older version of bochner[^.]*\.$"):
+        RandomFeatureRegressor(RandomFourier(20)).fit(X, Y, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("nodes", [[[0, 0, 1.0], [0, 0, 1.0], [1, 0, 2.0]], [[0, 99, 1.0]], [[-1, 0, 1.0]], "no", None])
+def test_records_of_partitions_that_cannot_be_are_refused(tmp_path, nodes):
+    journal = Journal(tmp_path, {})
+    blocks = CheckpointedBlocks(MemoryBlocks(X), journal)
+    assert blocks.reduce(SumOfAll()) == pytest.approx(X.sum())
+    state = journal._load("step-00001")
+    journal._save("step-00001", {**state, "nodes": nodes})
+    journal.step = 0
+    with pytest.raises(ValueError, match="is damaged: delete the folder"):
+        blocks.reduce(SumOfAll())
+    journal.close()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -253,7 +318,8 @@ def test_writes_take_a_small_share_of_the_time(tmp_path, monkeypatch):
     blocks = CheckpointedBlocks(MemoryBlocks(X), journal)
     writes, save = [], storage.save
     monkeypatch.setattr(storage, "save", lambda *a, **k: writes.append(a[0]) or save(*a, **k))
-    assert blocks.reduce(lambda block: block.X.sum(), rows=10) == pytest.approx(X.sum())
+    with bochner.config_context(block_rows=10):
+        assert blocks.reduce(SumOfAll()) == pytest.approx(X.sum())
     assert len(writes) == 1  # a hundred blocks in less than five seconds: only the whole sum
 
 

@@ -3,6 +3,7 @@
 import gzip
 import warnings
 
+import bochner.models.rows as rows
 import h5py
 import numpy as np
 import pandas as pd
@@ -13,7 +14,6 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import bochner
-import bochner.models.rows as rows
 from bochner import (
     KernelRidgeClassifier,
     KernelRidgeRegressor,

@@ -20,7 +20,7 @@ from bochner import (
 )
 from bochner.data import Split
 from bochner.maps import BinsMap
-from bochner.models.ways import keeping
+from bochner.models.ways import feature_cache
 from bochner.moments import Moments
 from bochner.papers.kitchen_sinks import coefficient_decay, racing
 from bochner.papers.random_bases import fitting, kernels, tasks
@@ -143,7 +143,7 @@ def test_blocks_of_sparse_features_are_not_those_of_dense_ones():
     from bochner.models.ways.problem import Problem
 
     def rows_of(basis):
-        return keeping.KeptFeatures(Problem(basis.fit(X), MemoryBlocks(X, Y[:, None]), 1.0, True, False)).rows
+        return feature_cache.kept_features(Problem(basis.fit(X), MemoryBlocks(X, Y[:, None]), 1.0, True, False)).rows
 
     assert rows_of(RandomBins(1 << 20, n_grids=50)) > 100 * rows_of(RandomFourier(1 << 20))
 

@@ -21,7 +21,9 @@ UNITS = {
     "TIB": 2**40,
 }
 
-_defaults: dict[str, Any] = {"memory": "4GB", "block_rows": "auto", "progress": False}
+ENGINES = ("threads", "processes")
+
+_defaults: dict[str, Any] = {"memory": "4GB", "block_rows": "auto", "progress": False, "engine": "threads"}
 _local = threading.local()
 
 
@@ -37,19 +39,26 @@ def get_config() -> dict[str, Any]:
 
 
 def set_config(
-    *, memory: str | int | None = None, block_rows: str | int | None = None, progress: bool | None = None
+    *,
+    memory: str | int | None = None,
+    block_rows: str | int | None = None,
+    progress: bool | None = None,
+    engine: Any = None,
 ) -> None:
     """Change settings; what is left at None keeps its value.
 
     memory: budget of one fit or transform, as "4GB", "512MiB" or a number of bytes.
     block_rows: rows of one block, or "auto" to derive them from the memory budget.
     progress: whether long work shows a progress bar.
+    engine: who works through the rows, "threads" of this process or worker "processes"; the bits are the same.
     """
     if memory is not None:
         bytes_of(memory)
     if block_rows is not None and block_rows != "auto" and not (isinstance(block_rows, int) and block_rows >= 1):
         raise ValueError(f"block_rows must be 'auto' or a positive integer; got {block_rows!r}.")
-    asked = {"memory": memory, "block_rows": block_rows, "progress": progress}
+    if engine is not None and engine not in ENGINES and not hasattr(engine, "fold"):
+        raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}; got {engine!r}.")
+    asked = {"memory": memory, "block_rows": block_rows, "progress": progress, "engine": engine}
     _update({name: value for name, value in asked.items() if value is not None})
 
 

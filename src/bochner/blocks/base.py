@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
-from ..config import get_config, memory_budget
 from ..streams import Stream
+from .aggregate import AfterMap, Aggregate
+from .engine import reduce
+from .partitions import rows_per_block
 from .progress import Progress
-
-T = TypeVar("T")
-LARGEST = 1 << 14  # rows; more than this gains nothing
 
 
 class Block(NamedTuple):
     """Some neighbouring rows: X, y and weight (or None), and the number of the first row in the whole.
 
-    Where rows were left out, `kept` holds the places of those that are here, counted from `start`.
+    Where rows were left out, `kept` holds the places of those that are here, counted from `start`. `state` is what
+    passes over kept blocks leave for the next one.
     """
 
     X: Any
@@ -30,20 +30,18 @@ class Block(NamedTuple):
     weight: Any
     start: int
     kept: np.ndarray | None = None
+    state: dict[str, Any] | None = None
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The numbers of the rows in the whole."""
+        return self.start + (np.arange(self.X.shape[0]) if self.kept is None else self.kept)
 
     def only(self, chosen: np.ndarray) -> Block:
         """The block of some of its rows, by mask or by index."""
         X, y, weight = (None if part is None else part[chosen] for part in self[:3])
         kept = np.arange(self.X.shape[0]) if self.kept is None else self.kept
         return Block(X, y, weight, self.start, kept[chosen])
-
-
-def plus(total: Any, part: Any) -> Any:
-    """total += part, of which the first total is None."""
-    if total is None:
-        return part
-    total += part
-    return total
 
 
 class Blocks(ABC):
@@ -78,8 +76,7 @@ class Blocks(ABC):
     def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
         """All rows but some, in an order that is random as far as reading them in order allows: within blocks."""
         for block in self.stream(0, rows):
-            numbers = block.start + (np.arange(block.X.shape[0]) if block.kept is None else block.kept)
-            yield block.only(shuffle(np.flatnonzero(~np.isin(numbers, without)), stream, block.start))
+            yield block.only(shuffle(np.flatnonzero(~np.isin(block.numbers, without)), stream, block.start))
 
     @property
     def present(self) -> int:
@@ -90,84 +87,100 @@ class Blocks(ABC):
         """The same rows, each block changed by `function`; `present` says how many it leaves, if not all."""
         return MappedBlocks(self, function, present)
 
+    def in_blocks(self) -> Blocks:
+        """The same rows, to be taken a block at a time and never as a whole."""
+        return self.map(unchanged)
+
     def fingerprint(self) -> dict[str, Any]:
         """What tells these rows from others, in a few words."""
         return {"rows": self.n_rows, "columns": self.n_columns}
 
-    def reduce(
-        self,
-        function: Callable[[Block], Any],
-        *,
-        add: Callable[[Any, Any], Any] = plus,
-        width: int = 1,
-        rows: int = 0,
-        title: str = "",
-        workers: int = 1,
-    ) -> Any:
-        """The sum of function(block) over all blocks; `width` is the number of float64 a row becomes in function.
+    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+        """What the aggregate makes of all rows: the one verb.
 
-        Blocks take what the memory budget allows, or have `rows` rows if that is given.
-        The next block is read while this one is worked on. Several workers take a block each; the sum is in the order
-        of the blocks all the same, so it has the same bits for any number of them. add(total, part) adds in another
-        way than by +=; the first total is None.
+        Rows are folded partition by partition by the engine of the settings, and the partials combined along a fixed
+        tree: the bits are the same for any engine and any number of workers.
         """
-        rows = rows or rows_per_block(width * workers)
-        return self.accumulate(function, rows, add=add, title=title, workers=workers)
+        return reduce(self, aggregate, title)
 
-    def accumulate(
-        self,
-        function: Callable[[Block], Any],
-        rows: int,
-        *,
-        add: Callable[[Any, Any], Any] = plus,
-        start: int = 0,
-        total: Any = None,
-        title: str = "",
-        workers: int = 1,
-        after: Callable[[Any, int], None] | None = None,
-    ) -> Any:
-        """`total` and function(block) of the rows from `start` on; `after` is told each new total and its rows."""
-        done = start
-        for part in self._parts(function, start, rows, title, workers):
-            if part is not None:
-                total = add(total, part)
-            part = None  # it may be as large as a block, and the next one is about to be made
-            done = min(done + rows, self.n_rows)
-            if after is not None:
-                after(total, done)
-        return total
+    @property
+    def is_recorded(self) -> bool:
+        """Whether a checkpoint keeps a record of what is reduced."""
+        return False
 
-    def _parts(self, function: Callable[[Block], T], start: int, rows: int, title: str, workers: int) -> Iterator[T]:
-        blocks = self.walk(rows, start, title)
-        if workers == 1:
-            yield from map(function, blocks)
+    def unrecorded(self) -> Blocks:
+        """The same rows without a record."""
+        return self
+
+    def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
+        """The blocks of a partition, to be sent to who folds it; None if these Blocks can be sent to read there."""
+        return list(self.ahead(start, stop, rows))
+
+    def ahead(self, start: int, stop: int, rows: int) -> Iterator[Block]:
+        """The blocks of the rows start..stop-1, the next one read by a thread while this one is worked on."""
+        count = -(-(stop - start) // rows)
+        pieces = islice(self.stream(start, rows), count)
+        if count == 1:
+            yield from pieces
             return
-        with ThreadPoolExecutor(workers) as pool:
-            waiting: deque[Future[T]] = deque()
-            for block in blocks:
-                waiting.append(pool.submit(function, block))
-                if len(waiting) >= workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+        with ThreadPoolExecutor(1) as reader:
+            coming = reader.submit(next, pieces, None)
+            while (block := coming.result()) is not None:
+                coming = reader.submit(next, pieces, None)
+                yield block
 
     def walk(self, rows: int, start: int = 0, title: str = "") -> Iterator[Block]:
-        """The blocks in order, the next one read ahead by a thread."""
-        pieces = self.stream(start, rows)
-        with ThreadPoolExecutor(1) as reader, Progress(title, self.n_rows, start) as progress:
-            ahead = reader.submit(next, pieces, None)
-            while (block := ahead.result()) is not None:
-                ahead = reader.submit(next, pieces, None)
+        """The blocks in order, read ahead, with a progress bar."""
+        with Progress(title, self.n_rows, start) as progress:
+            for block in self.ahead(start, self.n_rows, rows):
                 yield block
                 progress.advance(min(rows, self.n_rows - block.start))
 
 
-class MappedBlocks(Blocks):
+class WrappedBlocks(Blocks):
+    """The rows of other blocks; what is not said otherwise is as they do it."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+        self.n_rows, self.n_columns, self.recipe = blocks.n_rows, blocks.n_columns, blocks.recipe
+
+    @property
+    def present(self) -> int:
+        return self.blocks.present
+
+    def read(self, start: int, stop: int) -> Block:
+        return self.blocks.read(start, stop)
+
+    def stream(self, start: int, rows: int) -> Iterator[Block]:
+        return self.blocks.stream(start, rows)
+
+    def take(self, numbers: np.ndarray) -> Block:
+        return self.blocks.take(numbers)
+
+    def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
+        return self.blocks.shuffled(rows, stream, without)
+
+    def fingerprint(self) -> dict[str, Any]:
+        return self.blocks.fingerprint()
+
+    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+        # By way of the blocks themselves: they may keep a record of their sums.
+        return self.blocks.reduce(aggregate, title=title)
+
+    @property
+    def is_recorded(self) -> bool:
+        return self.blocks.is_recorded
+
+    def unrecorded(self) -> Blocks:
+        return self.blocks.unrecorded()
+
+
+class MappedBlocks(WrappedBlocks):
     """Blocks changed one by one as they come."""
 
     def __init__(self, blocks: Blocks, function: Callable[[Block], Block], present: int | None = None) -> None:
-        self.blocks, self.function, self._present = blocks, function, present
-        self.n_rows, self.n_columns, self.recipe = blocks.n_rows, blocks.n_columns, blocks.recipe
+        super().__init__(blocks)
+        self.function, self._present = function, present
 
     @property
     def present(self) -> int:
@@ -185,16 +198,31 @@ class MappedBlocks(Blocks):
     def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
         return map(self.function, self.blocks.shuffled(rows, stream, without))
 
-    def fingerprint(self) -> dict[str, Any]:
-        return self.blocks.fingerprint()
+    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+        return self.blocks.reduce(AfterMap(aggregate, self.function), title=title)
 
-    def reduce(self, function: Callable[[Block], T], **settings: Any) -> T:
-        def part(block: Block) -> Any:
-            mapped = self.function(block)
-            return function(mapped) if mapped.X.shape[0] else None  # all its rows may have been left out
+    def unrecorded(self) -> Blocks:
+        return MappedBlocks(self.blocks.unrecorded(), self.function, self._present)
 
-        # By way of the blocks themselves: they may keep a record of their sums.
-        return self.blocks.reduce(part, **settings)
+
+class SampledBlocks(WrappedBlocks):
+    """Blocks of which some rows are at hand: to take these, nothing is read."""
+
+    def __init__(self, blocks: Blocks, numbers: np.ndarray, rows: Block) -> None:
+        """`numbers` ascend; `rows` are the rows of these numbers."""
+        super().__init__(blocks)
+        self.numbers, self.rows = numbers, rows
+
+    def take(self, numbers: np.ndarray) -> Block:
+        places = np.searchsorted(self.numbers, numbers)
+        if not len(self.numbers) or places[-1] >= len(self.numbers) or (self.numbers[places] != numbers).any():
+            return self.blocks.take(numbers)
+        X, y, weight = (None if part is None else part[places] for part in self.rows[:3])
+        return Block(X, y, weight, 0)
+
+
+def unchanged(block: Block) -> Block:
+    return block
 
 
 def shuffle(numbers: np.ndarray, stream: Stream, start: int = 0) -> np.ndarray:
@@ -206,11 +234,3 @@ def shuffle(numbers: np.ndarray, stream: Stream, start: int = 0) -> np.ndarray:
 def stack(parts: Any) -> Any:
     """Rows below one another, dense or CSR."""
     return scipy.sparse.vstack(parts, format="csr") if scipy.sparse.issparse(parts[0]) else np.concatenate(parts)
-
-
-def rows_per_block(width: int) -> int:
-    """Rows of `width` float64 numbers that take a sixteenth of the memory budget; or the setting block_rows."""
-    chosen = get_config()["block_rows"]
-    if chosen != "auto":
-        return int(chosen)
-    return int(np.clip(memory_budget() // (16 * 8 * max(width, 1)), 1, LARGEST))

@@ -1,25 +1,27 @@
-"""Sums that survive a crash: every reduce leaves its partial sum in a folder, and finds it there the next time.
+"""Sums that survive a crash: every reduce leaves what its partitions gave in a folder, and finds it there next time.
 
-A fit is a fixed sequence of reduces with arithmetic between them. Sums that were completed are read back, the one
-that was interrupted goes on from its last saved block, and the arithmetic is done again: the result has the same bits
-as without the interruption.
+A fit is a fixed sequence of reduces with arithmetic between them. Each is recorded as the set of its finished
+partitions, and the one under way as far as it has come. Sums that were completed are read back, the one that was
+interrupted goes on with the partitions that are missing, and the arithmetic is done again: the result has the same bits
+as without the interruption, with any number of threads and on any engine.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import storage
-from ..streams import Stream
-from .base import Block, Blocks, plus, rows_per_block
+from .aggregate import Aggregate
+from .base import Blocks, WrappedBlocks
+from .engine import Folded, reduce
+from .partitions import Node, Plan, Tree
 
-KIND, VERSIONS = "bochner checkpoint", range(1, 2)
+KIND, VERSIONS = "bochner checkpoint", range(2, 3)
+OLD = "was written by an older version of bochner, which kept other records: delete the folder to start afresh."
 INTERVAL = 5.0  # seconds between two writes, at least
 SHARE = 0.05  # of the time at most goes into writing
 
@@ -80,9 +82,12 @@ class Journal:
         if not self._path(name).exists():
             return None
         try:
-            return storage.load(self._path(name), KIND, VERSIONS, self.known)[1]
+            version, state = storage.load(self._path(name), KIND, range(1, VERSIONS.stop), self.known)
         except storage.BadFileError as error:
             raise storage.BadFileError(f"{error} Delete the folder {str(self.folder)!r} to start afresh.") from None
+        if version not in VERSIONS:
+            raise storage.BadFileError(f"the checkpoint in {str(self.folder)!r} {OLD}")
+        return state
 
     def _save(self, name: str, state: Any) -> None:
         try:
@@ -100,65 +105,78 @@ def forget_checkpoint(folder: str | os.PathLike[str]) -> None:
         folder.rmdir()
 
 
-class CheckpointedBlocks(Blocks):
+class CheckpointedBlocks(WrappedBlocks):
     """Blocks whose sums are kept in a journal."""
 
     def __init__(self, blocks: Blocks, journal: Journal) -> None:
-        self.blocks, self.journal = blocks, journal
-        self.n_rows, self.n_columns, self.recipe = blocks.n_rows, blocks.n_columns, blocks.recipe
+        super().__init__(blocks)
+        self.journal = journal
 
-    def read(self, start: int, stop: int) -> Block:
-        return self.blocks.read(start, stop)
+    @property
+    def is_recorded(self) -> bool:
+        return True
 
-    def stream(self, start: int, rows: int) -> Iterator[Block]:
-        return self.blocks.stream(start, rows)
+    def unrecorded(self) -> Blocks:
+        return self.blocks
 
-    def take(self, numbers: np.ndarray) -> Block:
-        return self.blocks.take(numbers)
-
-    def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
-        return self.blocks.shuffled(rows, stream, without)
-
-    def fingerprint(self) -> dict[str, Any]:
-        return self.blocks.fingerprint()
-
-    def reduce(
-        self,
-        function: Callable[[Block], Any],
-        *,
-        add: Callable[[Any, Any], Any] = plus,
-        width: int = 1,
-        rows: int = 0,
-        title: str = "",
-        workers: int = 1,
-    ) -> Any:
-        name = self.journal.next_name()
-        state = self.journal._load(name)
-        if state is None:
-            state = {"title": title, "rows": rows or rows_per_block(width * workers), "done": 0, "total": None}
-        elif state.get("title") != title or not 0 < state.get("done", 0) <= self.n_rows:
-            raise ValueError(f"the checkpoint in {str(self.journal.folder)!r} is of another fit: delete the folder.")
-        if state["done"] == self.n_rows:
-            return state["total"]
-        writer = Writer(self.journal, name, state, self.n_rows)
-        return self.blocks.accumulate(
-            function, state["rows"], add=add, start=state["done"], total=state["total"], title=title,
-            workers=workers, after=writer,
-        )  # fmt: skip
+    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+        record = PartitionRecord.opened(self.journal, aggregate, Plan.of(aggregate, self.n_rows))
+        return reduce(self.blocks, aggregate, title, record)
 
 
-class Writer:
-    """Writes a partial sum now and then, and the whole sum always."""
+class PartitionRecord:
+    """The finished partitions of one aggregate, and the one under way; written now and then, and when all are done."""
 
-    def __init__(self, journal: Journal, name: str, state: dict[str, Any], n_rows: int) -> None:
-        self.journal, self.name, self.state, self.n_rows = journal, name, state, n_rows
+    def __init__(self, journal: Journal, name: str, job: dict[str, Any], plan: Plan) -> None:
+        self.journal, self.name, self.job, self.plan = journal, name, job, plan
+        self.nodes: dict[Node, Any] = {}
+        self.begun: Folded | None = None
         self.next_time = time.monotonic() + INTERVAL
 
-    def __call__(self, total: Any, done: int) -> None:
+    @classmethod
+    def opened(cls, journal: Journal, aggregate: Aggregate[Any], plan: Plan) -> PartitionRecord:
+        """The record of the next aggregate of the job, with what was done of it before."""
+        job = {"aggregate": aggregate.name, "rows": plan.n_rows, "block": plan.rows, "blocks": plan.blocks}
+        record = cls(journal, journal.next_name(), job, plan)
+        state = journal._load(record.name)
+        if state is None:
+            return record
+        if not isinstance(state, dict) or state.get("job") != job:
+            raise ValueError(f"the checkpoint in {str(journal.folder)!r} is of another fit: delete the folder.")
+        try:
+            record.nodes = {(level, place): partial for level, place, partial in state["nodes"]}
+            if state["begun"] is not None:
+                number, stop, partial = state["begun"]
+                record.begun = Folded(number, stop, partial, False)
+            record._require_sound()
+        except (KeyError, TypeError, ValueError):
+            raise storage.BadFileError(
+                f"the checkpoint in {str(journal.folder)!r} is damaged: delete the folder to start afresh."
+            ) from None
+        return record
+
+    def _require_sound(self) -> None:
+        """Refuse partitions that there are not, or that are there twice."""
+        count, seen = len(self.plan), 0
+        for level, place in self.nodes:
+            if not (0 <= level <= 64 and 0 <= place << level < count):
+                raise ValueError("no such partition")
+            seen += min((place + 1) << level, count) - (place << level)
+        missing = Tree(count, lambda left, right: None, self.nodes).missing()
+        if seen + len(missing) != count:
+            raise ValueError("a partition is there twice")
+        if self.begun is not None:
+            partition = self.plan[self.begun.number]
+            if partition.number not in missing or not partition.start < self.begun.stop < partition.stop:
+                raise ValueError("no such partition")
+
+    def __call__(self, tree: Tree, part: Folded) -> None:
         begun = time.monotonic()
-        if begun < self.next_time and done < self.n_rows:
+        if begun < self.next_time and not tree.is_complete:
             return
-        self.journal._save(self.name, {**self.state, "done": done, "total": total})
+        nodes = [[*node, partial] for node, partial in tree.nodes.items()]
+        under_way = None if part.finished else [part.number, part.stop, part.partial]
+        self.journal._save(self.name, {"job": self.job, "nodes": nodes, "begun": under_way})
         now = time.monotonic()
         self.next_time = now + max(INTERVAL, (now - begun) / SHARE)
 

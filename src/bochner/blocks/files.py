@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..validation import option, require_choice, require_integer
-from .base import Block, Blocks, rows_per_block, stack
+from .base import Block, Blocks, stack
 from .formats.base import Choice, Csv, MisreadError, Table
+from .partitions import rows_per_block
 from .paths import format_of, matching
 from .progress import Progress
 from .recipe import Recipe, SparseRecipe
@@ -55,6 +56,10 @@ class TableBlocks(Blocks):
                 parts.append((self.encoder.encode_chunk(few, int(inside[0]), self.n_rows), few.target, few.weight))
         X, y, weight = (None if part[0] is None else stack(part) for part in zip(*parts, strict=True))
         return Block(X, y, weight, 0)
+
+    def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
+        """Files are read where their rows are worked on; a table in memory is not sent as a whole."""
+        return None if self.table.travels else super().part(start, stop, rows)
 
     def kept(self, names: list[str], rows: int) -> Iterator[dict[str, Any]]:
         """Columns of the files as they stand there, `rows` rows at a time."""

@@ -12,11 +12,12 @@ from ..arrays import like, to_numpy
 from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import SAMPLE
-from ..blocks import Block, Blocks, MemoryBlocks
+from ..blocks import Blocks, MemoryBlocks
 from ..config import memory_budget
 from ..models.base import RandomFeatureModel
 from ..models.sampling import Sample
 from ..models.unlabelled import (
+    FeatureMoments,
     chosen_scale,
     dtypes_for,
     in_blocks,
@@ -25,12 +26,11 @@ from ..models.unlabelled import (
     sample_of,
     settle,
 )  # fmt: skip
-from ..moments import Moments
 from ..streams import Stream
 from ..validation import require_choice, require_finite, require_integer, require_numbers
 from .back import WayBack
 from .picture import scatter
-from .sums import Principal, Sketch, principal_of_moments, principal_of_sketch
+from .sums import Principal, SketchOf, principal_of_moments, principal_of_sketch
 
 MATRICES = 48  # bytes for each number of Z'Z: sums, a part to add, centred, and what their eigenvectors need
 
@@ -153,15 +153,8 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return blocks
 
     def _sum(self, blocks: Blocks) -> Any:
-        design, probe, m = self.design_, self._probe, int(self.design_.n_components)
-
-        def moments(block: Block) -> Moments:
-            return Moments.of(design.features(block.X), np.empty((block.X.shape[0], 0)))
-
-        def sketch(block: Block) -> Sketch:
-            return Sketch.of(design.features(block.X), np.asarray(probe))
-
-        return blocks.reduce(moments if probe is None else sketch, width=3 * m, title=self.solver_)
+        sums = FeatureMoments(self.design_) if self._probe is None else SketchOf(self.design_, self._probe)
+        return blocks.reduce(sums, title=self.solver_)
 
     # ---- what was found ----
 

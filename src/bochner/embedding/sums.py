@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import eigh, svd
 
+from ..bases.design import Design
+from ..blocks import Block, SumOf
 from ..moments import Moments
 
 NOISE = 1e-13  # of the size of sums, which rounding leaves after they were centred
@@ -62,6 +64,21 @@ class Sketch:
     def centered_image(self, probe: np.ndarray) -> np.ndarray:
         """(Z'Z - n mean mean') W."""
         return self.image - np.outer(self.sum_z, self.sum_z @ probe / self.rows)
+
+
+@dataclass(frozen=True)
+class SketchOf(SumOf):
+    """The sketch of features, which a few columns of `probe` look at."""
+
+    design: Design
+    probe: np.ndarray
+
+    @property
+    def width(self) -> float:
+        return 3.0 * len(self.probe)
+
+    def of(self, block: Block) -> Sketch:
+        return Sketch.of(self.design.features(block.X), self.probe)
 
 
 def principal_of_sketch(sketch: Sketch, probe: np.ndarray, scale: float, count: int) -> Principal:

@@ -6,7 +6,7 @@ import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -31,11 +31,11 @@ from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .importances import column_importances
 from .precision import choose_precision, too_coarse
-from .rows import Ready, Survey
-from .sampling import Sample
+from .preparation import DataSummary, PreparedData
+from .sampling import RowsByNumber, Sample
 from .saving import Saved
 from .streaming import Streaming
-from .targets import LabelCounts, TargetSums
+from .targets import LabelCounts, TargetCoding, TargetKind, TargetSums
 from .trials import Choice, Wanted, choose, design_of, probe_of
 from .ways.calibration import Judged
 from .ways.matrix_free import Sums
@@ -44,7 +44,9 @@ from .ways.solve import Way, solve
 from .ways.strategy import METHODS, Limited, choose_solver, require_combination, solver_name
 
 DEFAULT_FEATURES = 1000
-KEPT = (Moments, FoldedMoments, Sums, Survey, Sample, LabelCounts, TargetSums)  # the sums that a checkpoint may hold
+# What a checkpoint may hold beside numbers.
+KEPT = (Moments, FoldedMoments, Sums, DataSummary, Sample, RowsByNumber, LabelCounts, TargetSums)
+FREE = ("verbose", "n_jobs")  # parameters that change no number
 
 
 class Scored:
@@ -89,20 +91,16 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     # ---- what the two kinds declare ----
 
     @abstractmethod
-    def _summarize(self, y: np.ndarray, weight: np.ndarray | None) -> Any:
-        """What some targets tell about all of them: a sum over rows."""
+    def _target_kind(self) -> TargetKind:
+        """What the first pass asks about targets."""
 
     @abstractmethod
     def _learn(self, summary: Any, classes: Any = None) -> None:
         """Learn from that sum how targets are coded."""
 
     @abstractmethod
-    def _code(self, y: np.ndarray) -> np.ndarray:
-        """Targets as a matrix (n, k)."""
-
-    @abstractmethod
-    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, summary: Any) -> np.ndarray | None:
-        """Sample weights with whatever the class of a row adds; `summary` is None if these are not all rows."""
+    def _target_coding(self, summary: Any = None) -> TargetCoding:
+        """How targets become a matrix, and weights what they count; `summary` is None if these are not all rows."""
 
     # ---- fitting ----
 
@@ -142,12 +140,12 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         return self
 
     def _job(self, blocks: Blocks) -> dict[str, Any]:
-        """What must be the same for a fit to be taken up again."""
-        parameters = {name: described(value) for name, value in self.get_params().items() if name != "verbose"}
-        settings = {name: value for name, value in get_config().items() if name != "progress"}
+        """What must be the same for a fit to be taken up again: all but who does the work, and how it is shown."""
+        parameters = {name: described(value) for name, value in self.get_params().items() if name not in FREE}
+        settings = {name: value for name, value in get_config().items() if name not in ("progress", "engine")}
         return {"model": type(self).__name__, **parameters, **settings, **blocks.fingerprint()}
 
-    def _solve_rows(self, design: Design, ready: Ready, climbs: bool = True) -> None:
+    def _solve_rows(self, design: Design, ready: PreparedData, climbs: bool = True) -> None:
         rows, way = ready.blocks.n_rows, self._way(design, ready.blocks.n_rows)
         solved, sums, judged = solve(self._problem(design, ready.blocks), way, ready.remember)
         if climbs and self.precision == "auto" and sums is not None and design.basis.is_integer:
@@ -174,14 +172,14 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     def _calibrate(self, judged: Judged | None) -> None:
         """Learn from rows left out how to make probabilities, or how far predictions deviate."""
 
-    def _climb(self, design: Design, ready: Ready, trouble: str) -> None:
+    def _climb(self, design: Design, ready: PreparedData, trouble: str) -> None:
         basis = design.basis
         higher = {"int8": "int14", "int14": None}[str(basis.precision)]
         self.precision_reason_ += f"; over all rows {basis.precision} is too coarse ({trouble})"
         finer = clone(basis).set_params(precision=higher, random_state=basis.seed_)
         self._solve_rows(design_of(self._choice, finer, ready.sample, ready.largest), ready)
 
-    def _fitted_design(self, ready: Ready) -> Design:
+    def _fitted_design(self, ready: PreparedData) -> Design:
         """The basis fitted to a sample of the rows, with the scaling and the linear part that serve it."""
         basis = self._chosen_basis()
         source = self.random_state if basis.random_state is None else basis.random_state
@@ -216,7 +214,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             raise ValueError(f"basis must be one of bochner's bases, or the name of one; got {self.basis!r}.")
         return clone(self.basis)
 
-    def _wanted(self, basis: Basis, ready: Ready) -> tuple[Wanted, str]:
+    def _wanted(self, basis: Basis, ready: PreparedData) -> tuple[Wanted, str]:
         """What is to be tried, and why not more."""
         scale, linear, why = self.scale, self.linear, ""
         if basis.has_units:
@@ -433,7 +431,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         return [np.float64, np.float32, *eight_bits]
 
     def _settings(self) -> AbstractContextManager[Any]:
-        return Limited(self.n_jobs, self.verbose) if self.n_jobs or self.verbose else nullcontext()
+        return Limited(self.n_jobs, self.verbose, blas=1)
 
     def _forget_fit(self) -> None:
         for name in ("_widest", "_solved", "_importances", "sums_", "design_", "recipe_", "feature_names_in_"):

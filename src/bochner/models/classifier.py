@@ -107,7 +107,7 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureClassifier:
         """Learn the temperature of probabilities from rows that the model was not fitted to."""
         scores = self._scores(X)
-        codes = self._code(to_numpy(y))
+        codes = self._target_coding().code(to_numpy(y))
         if len(codes) != len(scores):
             raise ValueError(f"X has {len(scores)} rows but y has {len(codes)}.")
         weight = check_weights(sample_weight, len(scores))

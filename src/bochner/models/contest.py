@@ -17,18 +17,18 @@ from sklearn.base import clone
 
 from ..bases import Basis
 from ..bases.design import Design, times_columns
-from ..blocks import Block, Blocks
+from ..blocks import Aggregate, Block, Blocks, SumOf
 from ..config import memory_budget
 from ..moments import Centered, FoldedMoments, Rows
 from ..solvers import solve_or_none, solve_several
-from .rows import Ready
+from .preparation import PreparedData
 from .trials import FEWEST, Choice, choose, design_of, probe_of
 from .ways.folds import MANY_FEATURES, LeftOut, above_floor, all_scores
 from .ways.penalty import ABOVE, BELOW, FOLDS, candidates, settled, smallest, valley
 from .ways.problem import fold_of, rounding_floor, wrong
 
 NOISE = 1.5  # standard errors of a difference, of which five folds give but a rough idea
-Share = Callable[[Block], np.ndarray]  # which rows of a block take part
+Share = Callable[[Block], np.ndarray]  # which rows of a block take part; it pickles
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Field:
     """What is the same for all contenders: rows with coded targets, and the model that is to be fitted to them."""
 
     model: Any
-    ready: Ready
+    ready: PreparedData
     basis: Basis
     seed: int
 
@@ -97,19 +97,10 @@ class Field:
     def add(self, blocks: Blocks, contenders: Sequence[Contender], folds: int, share: Share) -> None:
         """Add a share of the rows to the sums of every contender, in one pass."""
 
-        def part(block: Block) -> list[list[Rows | None]]:
-            block = block.only(share(block))
-            parts = [block.only(fold) for fold in fold_masks(block, folds)]
-            return [[contender.rows_of(some) for some in parts] for contender in contenders]
-
-        def add(total: list[FoldedMoments] | None, rows: list[list[Rows | None]]) -> list[FoldedMoments]:
-            before: Sequence[FoldedMoments | None] = [c.sums for c in contenders] if total is None else total
-            return [FoldedMoments.plus_rows(sums, some) for sums, some in zip(before, rows, strict=True)]
-
-        width = 3 * len(contenders) * int(contenders[0].design.n_components)
-        found = blocks.reduce(part, add=add, width=width, title=f"{len(contenders)} candidates")
+        designs = [contender.design for contender in contenders]
+        found = blocks.reduce(MomentsOfDesigns(designs, folds, share), title=f"{len(contenders)} candidates")
         for contender, sums in zip(contenders, found, strict=True):
-            contender.sums = sums
+            contender.add(sums)
 
     def judge(self, blocks: Blocks, contenders: Sequence[Contender], sizes: Sequence[int], share: Share) -> None:
         """The best number of features and penalty of each at the sums there are; labels by a look at the share."""
@@ -119,19 +110,98 @@ class Field:
             return
         folds = len(contenders[0].folded.folds)
 
-        def part(block: Block) -> np.ndarray:
-            block = block.only(share(block))
-            weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
-            masks = fold_masks(block, folds)
-            counts = [contender.wrong_labels(block, masks, weight) for contender in contenders]
-            left = [float(weight[mask].sum()) for mask in masks[: folds if folds > 2 else 1]]
-            return np.concatenate([*counts, [sum(left)]])
-
-        width = 2 * int(contenders[0].design.n_components)
-        found = np.asarray(blocks.reduce(part, width=width, title=f"labels of {len(contenders)} candidates"))
+        errors = LabelErrors([contender.labelling() for contender in contenders], folds, share)
+        found = np.asarray(blocks.reduce(errors, title=f"labels of {len(contenders)} candidates"))
         ends = np.cumsum([len(contender.near) for contender in contenders])
         for contender, counts in zip(contenders, np.split(found[:-1], ends[:-1]), strict=True):
             contender.settle_labels(counts / max(float(found[-1]), np.finfo(float).tiny))
+
+
+@dataclass(frozen=True)
+class MomentsOfDesigns(Aggregate[list[FoldedMoments]]):
+    """The moments of the folds of a share of the rows, for each of several designs."""
+
+    designs: list[Design]
+    folds: int
+    share: Share
+
+    @property
+    def width(self) -> float:
+        return 3.0 * len(self.designs) * int(self.designs[0].n_components)
+
+    @property
+    def partial_bytes(self) -> int:
+        return 8 * len(self.designs) * self.folds * int(self.designs[0].n_components) ** 2
+
+    @property
+    def is_parallel(self) -> bool:
+        return True
+
+    def step(self, partial: list[FoldedMoments] | None, block: Block) -> list[FoldedMoments]:
+        block = block.only(self.share(block))
+        parts = [block.only(fold) for fold in fold_masks(block, self.folds)]
+        before: Sequence[FoldedMoments | None] = [None] * len(self.designs) if partial is None else partial
+        return [
+            FoldedMoments.plus_rows(sums, [rows_of(design, some) for some in parts])
+            for sums, design in zip(before, self.designs, strict=True)
+        ]
+
+    def combine(self, left: list[FoldedMoments], right: list[FoldedMoments]) -> list[FoldedMoments]:
+        for mine, other in zip(left, right, strict=True):
+            mine += other
+        return left
+
+
+def rows_of(design: Design, block: Block) -> Rows | None:
+    return Rows(design.features(block.X), block.y, block.weight) if block.X.shape[0] else None
+
+
+Models = dict[int, tuple[np.ndarray, np.ndarray]]  # of each fold, weights (penalties, m, k) and intercepts
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """A design, and for several numbers of columns the models of all folds but one at several penalties."""
+
+    design: Design
+    models: list[tuple[int, Models]]
+
+    def wrong_labels(self, block: Block, masks: Sequence[np.ndarray], weight: np.ndarray) -> np.ndarray:
+        """The weight of wrong labels, for each number of columns and penalty."""
+        count = np.zeros(sum(len(next(iter(models.values()))[1]) for _, models in self.models))
+        for fold in self.models[0][1]:
+            rows = np.flatnonzero(masks[fold])
+            if not len(rows):
+                continue
+            features, codes, first = self.design.features(block.X[rows]), block.y[rows], 0
+            for columns, models in self.models:
+                weights, intercepts = models[fold]
+                for scores, intercept in zip(all_scores(features[:, :columns], weights), intercepts, strict=True):
+                    found = weight[rows] @ wrong(scores + intercept, codes)
+                    count[first] += found if np.isfinite(intercept).all() else np.inf
+                    first += 1
+        return count
+
+
+@dataclass(frozen=True)
+class LabelErrors(SumOf):
+    """The weights of wrong labels of rows left out, of a share of all rows; and last the weight of these rows."""
+
+    labellings: list[Labelling]
+    folds: int
+    share: Share
+
+    @property
+    def width(self) -> float:
+        return 2.0 * int(self.labellings[0].design.n_components)
+
+    def of(self, block: Block) -> np.ndarray:
+        block = block.only(self.share(block))
+        weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
+        masks = fold_masks(block, self.folds)
+        counts = [labelling.wrong_labels(block, masks, weight) for labelling in self.labellings]
+        left = [float(weight[mask].sum()) for mask in masks[: self.folds if self.folds > 2 else 1]]
+        return np.concatenate([*counts, [sum(left)]])
 
 
 class Contender:
@@ -146,15 +216,18 @@ class Contender:
         self.rounds = 0
         self._above: int | None = None  # how many candidates lie above the best penalty so far
         self.near: list[Trial] = []  # penalties at which labels are counted, for each number of features
-        self._models: list[tuple[int, dict[int, tuple[np.ndarray, np.ndarray]]]] = []
+        self._models: list[tuple[int, Models]] = []
 
     @property
     def folded(self) -> FoldedMoments:
         assert self.sums is not None
         return self.sums
 
-    def rows_of(self, block: Block) -> Rows | None:
-        return Rows(self.design.features(block.X), block.y, block.weight) if block.X.shape[0] else None
+    def add(self, sums: FoldedMoments) -> None:
+        if self.sums is None:
+            self.sums = sums
+        else:
+            self.sums += sums
 
     def left_out(self, size: int, classifies: bool) -> LeftOut:
         """The sums of the first random features, with the columns before them."""
@@ -210,21 +283,9 @@ class Contender:
         error = left.criterion(errors) / units
         return Trial(self.settings, size, alpha, error, left.folded.rows, self.rounds, by_fold=by_fold)
 
-    def wrong_labels(self, block: Block, masks: Sequence[np.ndarray], weight: np.ndarray) -> np.ndarray:
-        """The weight of wrong labels for each of `near`."""
-        count = np.zeros(len(self.near))
-        for fold in self._models[0][1]:
-            rows = np.flatnonzero(masks[fold])
-            if not len(rows):
-                continue
-            features, codes, first = self.design.features(block.X[rows]), block.y[rows], 0
-            for columns, models in self._models:
-                weights, intercepts = models[fold]
-                for scores, intercept in zip(all_scores(features[:, :columns], weights), intercepts, strict=True):
-                    found = weight[rows] @ wrong(scores + intercept, codes)
-                    count[first] += found if np.isfinite(intercept).all() else np.inf
-                    first += 1
-        return count
+    def labelling(self) -> Labelling:
+        """What counts the wrong labels of each of `near`."""
+        return Labelling(self.design, self._models)
 
     def settle_labels(self, shares: np.ndarray) -> None:
         """The penalty of fewest wrong labels for each number of features, of equals that of smallest squared error."""
@@ -240,7 +301,7 @@ class Contender:
         self.trial = most if most.is_level(best) else best
 
 
-def models_of(left: LeftOut, alphas: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+def models_of(left: LeftOut, alphas: np.ndarray) -> Models:
     """For each fold the weights (penalties, m, k) and intercepts (penalties, k) of models of the other rows."""
     made = {}
     for fold in left.numbers:

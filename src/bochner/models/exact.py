@@ -59,10 +59,10 @@ class KernelRidgeModel(BaseEstimator):
         weight = check_weights(sample_weight, X.shape[0])
         if self._classifies:
             check_classification_targets(y)
-        summary = self._summarize(y, weight)
+        summary = self._target_kind().summarize(y, weight)
         self._learn(summary)
-        codes = self._code(y)
-        weight = check_weights(self._weigh(y, weight, summary), X.shape[0])
+        coding = self._target_coding(summary)
+        codes, weight = coding.code(y), check_weights(coding.weigh(y, weight), X.shape[0])
         if weight is not None and (weight == 0).any():
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         self.scaler_ = self._settled_scaler(Block(X, codes, weight, 0))

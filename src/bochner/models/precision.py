@@ -16,7 +16,7 @@ from ..bases import Basis
 from ..bases.design import Design
 from ..blocks import MemoryBlocks
 from ..moments import Moments
-from .rows import Ready
+from .preparation import PreparedData
 from .trials import FEATURES, Choice, Trial, Wanted, design_of, probe_of
 from .ways.matrix_free import probe_alpha
 from .ways.problem import rounding_floor
@@ -27,7 +27,7 @@ LADDER = ("int8", "int14", None)
 
 
 def choose_precision(
-    basis: Basis, choice: Choice, wanted: Wanted, problem_of: Any, ready: Ready
+    basis: Basis, choice: Choice, wanted: Wanted, problem_of: Any, ready: PreparedData
 ) -> tuple[str | None, str]:
     """The lowest precision that a sample of the rows allows, and why."""
     n, block = ready.blocks.n_rows, probe_of(ready.blocks)

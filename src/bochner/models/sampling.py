@@ -9,8 +9,32 @@ import numpy as np
 import scipy.sparse
 
 from ..bases.heuristics import largest_size
+from ..blocks import Block
 from ..blocks.base import stack
 from ..streams import priorities
+
+
+@dataclass
+class RowsByNumber:
+    """The rows of some numbers, which ascend, with targets and weights."""
+
+    numbers: np.ndarray
+    X: Any
+    y: Any
+    weight: Any
+
+    @classmethod
+    def of(cls, block: Block, wanted: np.ndarray) -> RowsByNumber:
+        """Those of a block; `wanted` are the numbers of all."""
+        stop = block.start + block.X.shape[0]
+        numbers = wanted[np.searchsorted(wanted, block.start) : np.searchsorted(wanted, stop)]
+        return cls(numbers, *block.only(numbers - block.start)[:3])
+
+    def __iadd__(self, other: RowsByNumber) -> RowsByNumber:
+        """The rows of the other one come after these."""
+        pairs = ((self.X, other.X), (self.y, other.y), (self.weight, other.weight))
+        parts = (None if mine is None else stack((mine, more)) for mine, more in pairs)
+        return RowsByNumber(np.concatenate([self.numbers, other.numbers]), *parts)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from ..config import memory_budget
 from ..moments import FoldedMoments, require_squares
 from ..validation import option
 from .checks import split_target, with_recipe
-from .rows import OpenJournal, Ready, own_targets, ready_arrays, ready_blocks
+from .preparation import OpenJournal, PreparedData, own_targets, prepare_arrays, prepare_blocks
 from .ways.dual import DualPosterior
 from .ways.folds import reduce_folds
 from .ways.online import go_on
@@ -159,18 +159,18 @@ class Streaming(ABC):
         classes: Any = None,
         whole: bool = False,
         open_journal: OpenJournal = lambda blocks: None,
-    ) -> Ready:
+    ) -> PreparedData:
         """Rows with coded targets and weights, in blocks."""
         how: dict[str, Any] = {"first": first, "classes": classes, "whole": whole, "open_journal": open_journal}
         if isinstance(X, MemoryBlocks):
             X, y, sample_weight = own_targets(X, y, sample_weight)
         elif is_mapped(X) and X.dtype not in self._dtypes():  # a block at a time, never converted as a whole
-            X = MemoryBlocks(X, y, sample_weight).map(lambda block: block)
+            X = MemoryBlocks(X, y, sample_weight).in_blocks()
             y = sample_weight = None
         if not isinstance(X, Blocks):
-            return ready_arrays(self, X, y, sample_weight, **how)
+            return prepare_arrays(self, X, y, sample_weight, **how)
         own_targets(X, y, sample_weight)
-        return ready_blocks(self, X, **how)
+        return prepare_blocks(self, X, **how)
 
     def _aligned(self, sums: FoldedMoments, other: Any) -> FoldedMoments:
         """Another model's sums, with targets measured as this one's are."""
@@ -234,9 +234,9 @@ class Streaming(ABC):
     @abstractmethod
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]: ...
     @abstractmethod
-    def _fitted_design(self, ready: Ready) -> Design: ...
+    def _fitted_design(self, ready: PreparedData) -> Design: ...
     @abstractmethod
-    def _solve_rows(self, design: Design, ready: Ready, climbs: bool = True) -> None: ...
+    def _solve_rows(self, design: Design, ready: PreparedData, climbs: bool = True) -> None: ...
     @abstractmethod
     def _problem(self, design: Design, blocks: Blocks) -> Problem: ...
     @abstractmethod

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -73,6 +73,96 @@ class TargetSums:
         return self
 
 
+class TargetKind(Protocol):
+    """What the first pass asks about targets."""
+
+    def summarize(self, y: np.ndarray, weight: np.ndarray | None) -> Any:
+        """What some targets tell about all of them: a sum over rows."""
+
+    def is_weightless(self, y: np.ndarray) -> np.ndarray:
+        """Which rows have a class of weight zero."""
+
+
+class TargetCoding(Protocol):
+    """Targets as a matrix (n, k), and weights with whatever the class of a row adds."""
+
+    def code(self, y: np.ndarray) -> np.ndarray: ...
+    def weigh(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None: ...
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Targets that are labels, of which some may be of classes of weight zero."""
+
+    weightless: tuple[Any, ...] = ()
+
+    def summarize(self, y: np.ndarray, weight: np.ndarray | None) -> LabelCounts:
+        return LabelCounts.of(y, weight)
+
+    def is_weightless(self, y: np.ndarray) -> np.ndarray:
+        return np.isin(column_or_1d(y), list(self.weightless))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Targets that are numbers, one or several per row."""
+
+    def summarize(self, y: np.ndarray, weight: np.ndarray | None) -> TargetSums:
+        return TargetSums.of(y)
+
+    def is_weightless(self, y: np.ndarray) -> np.ndarray:
+        return np.zeros(len(y), dtype=bool)
+
+
+@dataclass(frozen=True)
+class LabelCoding:
+    """Labels as +-1 codes, and their weights times those of their classes, if classes have some."""
+
+    classes: np.ndarray
+    factors: np.ndarray | None = None
+
+    def code(self, y: np.ndarray) -> np.ndarray:
+        index = self.class_of(column_or_1d(y))
+        if len(self.classes) == 2:
+            return (2 * index[:, None] - 1).astype(np.int8)
+        return np.where(index[:, None] == np.arange(len(self.classes)), 1, -1).astype(np.int8)
+
+    def weigh(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+        if self.factors is None:
+            return weight
+        extra = self.factors[self.class_of(column_or_1d(y))]
+        return extra if weight is None else weight * extra
+
+    def class_of(self, y: np.ndarray) -> np.ndarray:
+        index = np.searchsorted(self.classes, y)
+        known = index < len(self.classes)
+        known[known] = self.classes[index[known]] == y[known]
+        if not known.all():
+            raise ValueError(
+                f"y has the label {y[~known].tolist()[0]!r}, which is not among the classes of the first call."
+            )
+        return index
+
+
+@dataclass(frozen=True)
+class NumberCoding:
+    """Numbers measured from their mean; their shape is that of the first ones."""
+
+    outputs: tuple[int, ...]
+    offset: Any
+
+    def code(self, y: np.ndarray) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64)
+        if y.shape[1:] != self.outputs:
+            raise ValueError(
+                f"y has {y.shape[1:] or 'no'} further dimensions, and that of the first call {self.outputs or 'no'}."
+            )
+        return np.asarray(y.reshape(len(y), -1) - self.offset)
+
+    def weigh(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+        return weight
+
+
 class Labelled:
     """A model whose targets are labels."""
 
@@ -91,8 +181,9 @@ class Labelled:
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
 
-    def _summarize(self, y: np.ndarray, weight: np.ndarray | None) -> LabelCounts:
-        return LabelCounts.of(y, weight)
+    def _target_kind(self) -> Labels:
+        given = self.class_weight if isinstance(self.class_weight, dict) else {}
+        return Labels(tuple(label for label, weight in given.items() if weight == 0))
 
     def _learn(self, summary: LabelCounts, classes: Any = None) -> None:
         if classes is None and FEW < len(summary.labels) == summary.rows:
@@ -111,29 +202,22 @@ class Labelled:
         if classes is not None and not np.array_equal(sorted_labels(np.asarray(classes))[0], self.classes_):
             raise ValueError(f"classes differ from those of the first call, {self.classes_.tolist()}.")
 
-    def _code(self, y: np.ndarray) -> np.ndarray:
-        index = self._class_of(column_or_1d(y))
-        if len(self.classes_) == 2:
-            return (2 * index[:, None] - 1).astype(np.int8)
-        return np.where(index[:, None] == np.arange(len(self.classes_)), 1, -1).astype(np.int8)
-
-    def _class_of(self, y: np.ndarray) -> np.ndarray:
-        index = np.searchsorted(self.classes_, y)
-        known = index < len(self.classes_)
-        known[known] = self.classes_[index[known]] == y[known]
-        if not known.all():
-            raise ValueError(
-                f"y has the label {y[~known].tolist()[0]!r}, which is not among the classes of the first call."
-            )
-        return index
+    def _target_coding(self, summary: LabelCounts | None = None) -> LabelCoding:
+        """How labels become codes; `summary` is of all rows, or None if there may be more."""
+        if self.class_weight is None:
+            return LabelCoding(self.classes_)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            if summary is None:
+                raise ValueError("class_weight='balanced' needs all rows at once: give a dictionary instead.")
+            factors, there = np.zeros(len(self.classes_)), summary.weights > 0  # a class of no weight stays so
+            shares = len(self.classes_) * summary.weights[there]
+            factors[LabelCoding(self.classes_).class_of(summary.labels[there])] = summary.weights.sum() / shares
+        else:
+            factors = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+        return LabelCoding(self.classes_, factors)
 
     def _output_count(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
-
-    def _is_weightless(self, y: np.ndarray) -> np.ndarray:
-        """Which rows have a class of weight zero."""
-        given = self.class_weight if isinstance(self.class_weight, dict) else {}
-        return np.isin(column_or_1d(y), [label for label, weight in given.items() if weight == 0])
 
     def _require_outputs(self, outputs: int) -> None:
         """Refuse a number of scores that the classes do not have."""
@@ -141,21 +225,6 @@ class Labelled:
             raise ValueError("the classes must be different, and in order")
         if outputs != self._output_count():
             raise ValueError(f"{len(self.classes_)} classes cannot have {outputs} scores")
-
-    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, summary: LabelCounts | None) -> np.ndarray | None:
-        """Sample weights times those of the classes; `summary` is of all rows, or None if there may be more."""
-        if self.class_weight is None:
-            return weight
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            if summary is None:
-                raise ValueError("class_weight='balanced' needs all rows at once: give a dictionary instead.")
-            factors, there = np.zeros(len(self.classes_)), summary.weights > 0  # a class of no weight stays so
-            shares = len(self.classes_) * summary.weights[there]
-            factors[self._class_of(summary.labels[there])] = summary.weights.sum() / shares
-        else:
-            factors = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
-        extra = factors[self._class_of(column_or_1d(y))]
-        return extra if weight is None else weight * extra
 
 
 class Numeric:
@@ -165,8 +234,8 @@ class Numeric:
     fit_intercept: bool
     _offset: Any
 
-    def _summarize(self, y: np.ndarray, weight: np.ndarray | None) -> TargetSums:
-        return TargetSums.of(y)
+    def _target_kind(self) -> Numbers:
+        return Numbers()
 
     def _learn(self, summary: TargetSums, classes: Any = None) -> None:
         """Measure targets from the mean of the first ones: squares of a large constant would swamp the rest."""
@@ -177,27 +246,16 @@ class Numeric:
     def _require_same(self, classes: Any) -> None:
         """Numbers need no agreement."""
 
-    def _code(self, y: np.ndarray) -> np.ndarray:
-        y = np.asarray(y, dtype=np.float64)
-        if y.shape[1:] != self._outputs:
-            raise ValueError(
-                f"y has {y.shape[1:] or 'no'} further dimensions, and that of the first call {self._outputs or 'no'}."
-            )
-        return y.reshape(len(y), -1) - self._offset
+    def _target_coding(self, summary: Any = None) -> NumberCoding:
+        return NumberCoding(tuple(self._outputs), self._offset)
 
     def _output_count(self) -> int:
         return int(np.prod(self._outputs, dtype=int))
-
-    def _is_weightless(self, y: np.ndarray) -> np.ndarray:
-        return np.zeros(len(y), dtype=bool)
 
     def _require_outputs(self, outputs: int) -> None:
         """Refuse a number of outputs that the targets did not have."""
         if self._output_count() != outputs or np.shape(self._offset) != (outputs,):
             raise ValueError(f"{outputs} outputs are not what was learned")
-
-    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, summary: Any) -> np.ndarray | None:
-        return weight
 
     def _shaped(self, values: np.ndarray) -> Any:
         """Numbers of outputs as the targets were: a plain number for a single one."""

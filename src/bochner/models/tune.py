@@ -168,8 +168,8 @@ class Race:
 
     def _look(self, contenders: list[Contender], folds: int, level: int, levels: int) -> None:
         """Add the rows of this level to the sums, and judge by all rows up to it."""
-        self.field.add(self.blocks, contenders, folds, lambda block: level_of(block, levels) == level)
-        self.field.judge(self.blocks, contenders, self.sizes, lambda block: level_of(block, levels) <= level)
+        self.field.add(self.blocks, contenders, folds, Level(levels, level, level))
+        self.field.judge(self.blocks, contenders, self.sizes, Level(levels, 0, level))
 
     def widen(self, bandwidths: bool, pool_sizes: bool, warn: bool = True) -> list[str]:
         """Try what is beyond the end at which the best lies until it lies inside; sentences where it does not.
@@ -232,6 +232,19 @@ class Race:
 
     def contender_of(self, trial: Trial) -> Contender:
         return next(contender for contender in self.known if contender.settings == trial.settings)
+
+
+@dataclass(frozen=True)
+class Level:
+    """The rows of a block that come in from one round to another."""
+
+    levels: int
+    first: int
+    last: int
+
+    def __call__(self, block: Block) -> np.ndarray:
+        level = level_of(block, self.levels)
+        return (self.first <= level) & (level <= self.last)
 
 
 def level_of(block: Block, levels: int) -> np.ndarray:

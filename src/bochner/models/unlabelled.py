@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
 from ..bases.design import Design
 from ..bases.heuristics import draw_seed
-from ..blocks import Block, Blocks, MemoryBlocks
+from ..blocks import Aggregate, Block, Blocks, MemoryBlocks, SumOf
 from ..blocks.memory import is_mapped
+from ..moments import Moments, Rows
 from ..validation import require_choice, require_finite, require_numbers, require_squares
 from .sampling import Sample
 from .trials import Choice, design_of
@@ -61,20 +63,28 @@ def in_blocks(X: Any, dtypes: list[Any], name: str = "X") -> Any:
     if isinstance(X, MemoryBlocks) and X.recipe is None and X.weight is None:
         X = X.X
     if is_mapped(X) and X.dtype not in dtypes:  # a block at a time, never converted as a whole
-        X = MemoryBlocks(X).map(lambda block: block)
+        X = MemoryBlocks(X).in_blocks()
     if not isinstance(X, Blocks):
         return X
     if X.n_rows == 0:
         raise ValueError(f"{name} has no rows: at least one is needed.")
 
-    def check(block: Block) -> Block:
-        if block.weight is not None:
-            raise ValueError(f"{name} has weights, which are not taken here: read it without them.")
-        rows = block.X if block.X.dtype in dtypes else block.X.astype(np.float64)
-        require_finite(rows, f"{name}, in the block from row {block.start} on,")
-        return Block(rows, None, None, block.start)
+    return X.map(CheckedUnlabelled(tuple(dtypes), name))
 
-    return X.map(check)
+
+@dataclass(frozen=True)
+class CheckedUnlabelled:
+    """A block of finite numbers of a type that features are made of, without targets and weights."""
+
+    dtypes: tuple[Any, ...]
+    name: str
+
+    def __call__(self, block: Block) -> Block:
+        if block.weight is not None:
+            raise ValueError(f"{self.name} has weights, which are not taken here: read it without them.")
+        rows = block.X if block.X.dtype in self.dtypes else block.X.astype(np.float64)
+        require_finite(rows, f"{self.name}, in the block from row {block.start} on,")
+        return Block(rows, None, None, block.start)
 
 
 def valid_rows(X: Any, name: str, basis: Basis | None) -> Blocks:
@@ -95,12 +105,50 @@ def valid_rows(X: Any, name: str, basis: Basis | None) -> Blocks:
 
 def sample_of(blocks: Blocks, most: int, first: int = 0) -> Sample:
     """The sample of these rows, which are numbered from `first` on."""
+    return blocks.reduce(SampleOf(blocks.n_columns, most, first), title="survey")
 
-    def part(block: Block) -> Sample:
-        return Sample.of(block.X, first + block.start + np.arange(block.X.shape[0]), most)
 
-    rows = max(1, min(1 << 14, LOT // max(blocks.n_columns, 1)))
-    return blocks.reduce(part, rows=rows, title="survey")
+@dataclass(frozen=True)
+class SampleOf(SumOf):
+    """The sample of rows that are numbered from `first` on."""
+
+    columns: int
+    most: int
+    first: int = 0
+
+    @property
+    def rows(self) -> int:
+        return rows_of_lot(self.columns)
+
+    def of(self, block: Block) -> Sample:
+        return Sample.of(block.X, self.first + block.start + np.arange(block.X.shape[0]), self.most)
+
+
+@dataclass(frozen=True)
+class FeatureMoments(Aggregate[Moments]):
+    """The moments of features without targets."""
+
+    design: Design
+
+    @property
+    def width(self) -> float:
+        return 3.0 * int(self.design.n_components)
+
+    @property
+    def partial_bytes(self) -> int:
+        return 8 * int(self.design.n_components) ** 2
+
+    @property
+    def is_parallel(self) -> bool:
+        return True
+
+    def step(self, partial: Moments | None, block: Block) -> Moments:
+        return Moments.plus_rows(partial, Rows(self.design.features(block.X), np.empty((block.X.shape[0], 0))))
+
+
+def rows_of_lot(columns: int) -> int:
+    """Rows that are looked at together."""
+    return max(1, min(1 << 14, LOT // max(columns, 1)))
 
 
 def settle(rows: Any, largest: float, basis: Basis | None, random_state: Any, scale: str | None) -> Design:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.blas import dsyrk, ssyrk
 
+from . import blas
+
 MANY_COLUMNS, STRIPE = 12_000, 2_048  # that BLAS is given at once: with threads it has crashed on 20,000
 
 
@@ -21,7 +23,7 @@ def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
         total += gram(z)
         return total
     if z.dtype.kind == "f":
-        return mirrored(upper_gram(z.astype(np.float64, copy=False), dsyrk))
+        return mirrored(blas.upper_gram(z.astype(np.float64, copy=False)))
     rows, work, product = (1024, np.float32, ssyrk) if z.dtype == np.int8 else (1 << 22, np.float64, dsyrk)
     total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64, order="F")
     for start in range(0, len(z), rows):

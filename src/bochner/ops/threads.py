@@ -23,7 +23,8 @@ WORTH = 1 << 16  # numbers that are worth a thread
 
 _local = threading.local()
 _pool: ThreadPoolExecutor | None = None
-_making = threading.Lock()
+_making, _limiting = threading.Lock(), threading.Lock()
+_limit: list[Any] = []  # one for each who wants BLAS to keep to one thread
 
 
 def available() -> int:
@@ -60,9 +61,23 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def blas_limited(threads: int | None = 1) -> AbstractContextManager[Any]:
-    """At most so many threads for BLAS: of small matrices several would only wait for one another. None is no limit."""
-    return _blas().limit(limits=threads, user_api="blas")
+def blas_limited(threads: int = 1) -> AbstractContextManager[Any]:
+    """At most so many threads for BLAS: with several its sums have other bits, and of small matrices they only wait."""
+    return _one_blas_thread() if threads == 1 else _blas().limit(limits=threads, user_api="blas")
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """The limit is that of the whole process: the first of those who ask for it sets it, the last one lifts it."""
+    with _limiting:
+        _limit.append(_limit[0] if _limit else _blas().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _limiting:
+            limiter = _limit.pop()
+            if not _limit:
+                limiter.restore_original_limits()
 
 
 def run(tasks: list[Callable[[], Any]]) -> None:
@@ -128,8 +143,8 @@ def _shared() -> ThreadPoolExecutor:
 
 def _forget() -> None:
     """In a forked child the threads are gone."""
-    global _pool, _making
-    _pool, _making = None, threading.Lock()
+    global _pool, _making, _limiting
+    _pool, _making, _limiting = None, threading.Lock(), threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

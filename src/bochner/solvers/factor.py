@@ -7,6 +7,7 @@ no call of LAPACK is ever large (with threads it has crashed on 20,000 rows).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy.linalg.lapack import get_lapack_funcs
 
 from ..ops import threads
 
+TILE = 512  # columns that are the work of one thread
 ROWS = 768  # of a lot: enough for BLAS to be at its best
 
 
@@ -121,18 +123,30 @@ def rough_factor(gram: np.ndarray, alpha: float) -> Factor | None:
 
 def _factored(gram: np.ndarray, alpha: float, scale: float, dtype: Any) -> Factor | None:
     """Of (G + alpha I)/scale: each lot, once it is made, is taken out of those below."""
+    with threads.blas_limited():
+        return _factor_lots(gram, alpha, scale, dtype)
+
+
+def _factor_lots(gram: np.ndarray, alpha: float, scale: float, dtype: Any) -> Factor | None:
     made = Factor([_scaled(gram, start, alpha, scale, dtype) for start in range(0, len(gram), ROWS)], scale)
     (multiply, divide), factorise = _products(made.lots), get_lapack_funcs("potrf", dtype=dtype)
     for k, lot in enumerate(made.lots):
         corner, right = made.columns(k, k), lot[:, len(lot) :]
         if factorise(corner, clean=0, overwrite_a=1)[1]:
             return None
-        if right.size:
-            divide(1.0, corner, right, trans_a=1, overwrite_b=1)
-        for j, below in enumerate(made.lots[k + 1 :], k + 1):
-            beyond = lot[:, lot.shape[1] - below.shape[1] :]
-            multiply(-1.0, made.columns(k, j), beyond, beta=1.0, c=below, trans_a=1, overwrite_c=1)
+        # Tiles of columns, each by one thread of BLAS: so the bits do not hang on how many there are.
+        threads.run([partial(divide, 1.0, corner, tile, trans_a=1, overwrite_b=1) for tile in _tiles(right)])
+        threads.run([
+            partial(multiply, -1.0, made.columns(k, j), beyond, beta=1.0, c=tile, trans_a=1, overwrite_c=1)
+            for j, below in enumerate(made.lots[k + 1 :], k + 1)
+            for beyond, tile in zip(_tiles(lot[:, lot.shape[1] - below.shape[1] :]), _tiles(below), strict=True)
+        ])  # fmt: skip
     return made
+
+
+def _tiles(columns: np.ndarray) -> list[np.ndarray]:
+    """Columns in tiles of as many as a lot has rows, at most."""
+    return [columns[:, start : start + TILE] for start in range(0, columns.shape[1], TILE)]
 
 
 def _scaled(gram: np.ndarray, start: int, alpha: float, scale: float, dtype: Any) -> np.ndarray:

@@ -6,10 +6,10 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from ..bases.design import Design
-from ..blocks import Block, Blocks
+from ..blocks import Blocks
 from ..config import memory_budget
-from ..moments import Moments
-from .relabel import Permutations, Signs, Weigher
+from ..models.unlabelled import FeatureMoments
+from .relabel import Permutations, Signs, Weigher, chunk_bounds
 from .tally import Tally, tally_of
 
 MATRICES = 48  # bytes for each number of a covariance: sums of both samples, a part to add, and eigenvalues
@@ -21,7 +21,7 @@ def permuted(
     """Differences of means after rows changed samples."""
     if block_length != 1:
         raise ValueError("block_length is of null='wild': permutations take rows to be independent.")
-    weigh = Permutations(design.seed_, count, first.n_rows + second.n_rows, first.n_rows)
+    weigh = Permutations(design.seed_, count, chunk_bounds(first.n_rows, second.n_rows), first.n_rows)
     mine, other = tally_of(first, design, weigh), tally_of(second, design, weigh, offset=first.n_rows)
     size = (mine.sum_labels + other.sum_labels)[:, None]
     labelled, total = mine.labelled + other.labelled, mine.sum_z + other.sum_z
@@ -50,10 +50,7 @@ def asymptotic(first: Blocks, second: Blocks, design: Design) -> tuple[Tally, Ta
     if MATRICES * m**2 > memory_budget():
         raise ValueError(f"the covariance of {m:,} features is over the memory budget: use null='permutation'.")
 
-    def moments(block: Block) -> Moments:
-        return Moments.of(design.features(block.X), np.empty((block.X.shape[0], 0)))
-
-    mine, other = (blocks.reduce(moments, width=3 * m, title="covariance") for blocks in (first, second))
+    mine, other = (blocks.reduce(FeatureMoments(design), title="covariance") for blocks in (first, second))
     gram = mine.centered().gram
     gram += other.centered().gram
     degrees = max(mine.rows + other.rows - 2, 1)

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse
 
 from ..bases.heuristics import largest_size
-from ..blocks import Block, Blocks
+from ..blocks import Block, Blocks, SumOf
 from ..blocks.base import stack
-from ..models.unlabelled import LOT
+from ..models.unlabelled import rows_of_lot
 from ..streams import row_hashes
 
 
@@ -46,11 +46,22 @@ class Pooled:
 
 def pooled(first: Blocks, second: Blocks, most: int) -> Pooled:
     """The sample of both."""
-    lot = max(1, min(1 << 14, LOT // max(first.n_columns, 1)))
-
-    def part(block: Block) -> Pooled:
-        return Pooled.of(block.X, most)
-
-    sample: Pooled = first.reduce(part, rows=lot, title="survey")
-    sample += second.reduce(part, rows=lot, title="survey")
+    lot = PooledRows(first.n_columns, most)
+    sample: Pooled = first.reduce(lot, title="survey")
+    sample += second.reduce(lot, title="survey")
     return sample
+
+
+@dataclass(frozen=True)
+class PooledRows(SumOf):
+    """The sample of the rows of one."""
+
+    columns: int
+    most: int
+
+    @property
+    def rows(self) -> int:
+        return rows_of_lot(self.columns)
+
+    def of(self, block: Block) -> Pooled:
+        return Pooled.of(block.X, self.most)

@@ -6,6 +6,7 @@ Every number belongs to the number of a row, or of the first row of a chunk, so 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,30 +20,38 @@ Weigher = Callable[[int, int], np.ndarray]
 
 
 class Permutations:
-    """Relabelings of all rows, `marked` of `rows` being of the first sample: call with each chunk, in order.
+    """Relabelings of rows in chunks of these bounds, `marked` being of the first sample: call with any of the chunks.
 
     A chunk's number of marked rows has the hypergeometric law given those before it; which rows they are is uniform.
     """
 
-    def __init__(self, seed: int, count: int, rows: int, marked: int) -> None:
-        self.words = [Stream(seed, f"permutations from {first}") for first in range(0, count, GROUP)]
-        self.chances = Stream(seed, "counts")
-        self.left, self.marked = rows, np.full(count, marked)
+    def __init__(self, seed: int, count: int, bounds: list[int], marked: int) -> None:
+        self.words = [Stream(seed, f"permutations from {begin}") for begin in range(0, count, GROUP)]
+        chances, left = Stream(seed, "counts"), np.full(count, marked)
+        self.starts = np.array(bounds[:-1])
+        self.chosen = np.empty((len(self.starts), count), dtype=np.int16)  # marked rows of each chunk
+        for k, (start, stop) in enumerate(pairwise(bounds)):
+            chance = chances.uniform(start, start + 1, count)[0]
+            self.chosen[k] = hypergeometric(chance, bounds[-1] - start, left, stop - start)
+            left = left - self.chosen[k]
 
     def __call__(self, start: int, stop: int) -> np.ndarray:
-        """Whether rows are of the first sample: (count, stop - start)."""
-        rows, count = stop - start, len(self.marked)
-        chance = self.chances.uniform(start, start + 1, count)[0]
-        chosen = hypergeometric(chance, self.left, self.marked, rows)
-        labels = np.empty((count, rows), dtype=bool)
+        """Whether the rows of a chunk are of the first sample: (count, stop - start)."""
+        chosen = self.chosen[np.searchsorted(self.starts, start)].astype(np.int64)
+        labels = np.empty((len(chosen), stop - start), dtype=bool)
         for k, words in enumerate(self.words):
             some = chosen[GROUP * k : GROUP * (k + 1)]
             keys = np.ascontiguousarray(words.bits(start, stop, len(some)).T)
             last = np.sort(keys, axis=1)[np.arange(len(some)), np.maximum(some - 1, 0)]
             labels[GROUP * k : GROUP * (k + 1)] = (keys <= last[:, None]) & (some > 0)[:, None]
-        # Two equal words (chance 1e-6) may add a row; then later chunks have one less.
-        self.left, self.marked = self.left - rows, np.maximum(self.marked - labels.sum(axis=1), 0)
+        for row in np.flatnonzero(labels.sum(axis=1) > chosen):  # two equal words (chance 1e-6) may add a row
+            labels[row, np.flatnonzero(labels[row])[chosen[row] :]] = False
         return labels
+
+
+def chunk_bounds(first: int, second: int) -> list[int]:
+    """The bounds of the chunks in which the rows of two samples come."""
+    return [*range(0, first, CHUNK), *range(first, first + second, CHUNK), first + second]
 
 
 def hypergeometric(chance: np.ndarray, total: int, marked: np.ndarray, drawn: int) -> np.ndarray:

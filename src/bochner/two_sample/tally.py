@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..bases.design import Design
-from ..blocks import Block, Blocks, rows_per_block
+from ..blocks import TOGETHER, Block, Blocks, SumOf, rows_per_block
 from ..moments import Moments
 from .relabel import CHUNK, GROUP, Weigher
 
@@ -61,18 +61,31 @@ def no_labels(start: int, stop: int) -> np.ndarray:
 
 def tally_of(blocks: Blocks, design: Design, weigh: Weigher = no_labels, offset: int = 0) -> Tally:
     """One pass over the rows, which are numbered from `offset` on, a chunk of labels at a time."""
-    step = rows_per_block(3 * int(design.n_components))
+    together = rows_per_block(3 * TOGETHER * int(design.n_components))
+    return blocks.reduce(TallyOf(design, weigh, offset, together), title="features")
 
-    def parts(block: Block) -> Iterator[Tally]:
+
+@dataclass(frozen=True)
+class TallyOf(SumOf):
+    """The tally of rows that are numbered from `offset` on; features of `together` rows are made at a time."""
+
+    design: Design
+    weigh: Weigher
+    offset: int
+    together: int
+
+    @property
+    def rows(self) -> int:
+        return CHUNK * max(1, self.together // CHUNK)
+
+    def of(self, block: Block) -> Tally:
+        return reduce(iadd, self.parts(block))
+
+    def parts(self, block: Block) -> Iterator[Tally]:
         for first in range(0, block.X.shape[0], CHUNK):
             rows = block.X[first : first + CHUNK]
-            start = offset + block.start + first
-            labels = weigh(start, start + rows.shape[0])
-            for row in range(0, rows.shape[0], step):
-                some = slice(row, row + step)
-                yield Tally.of(design.features(rows[some]), labels[:, some])
-
-    def total(block: Block) -> Tally:
-        return reduce(iadd, parts(block))
-
-    return blocks.reduce(total, rows=CHUNK * max(1, step // CHUNK), title="features")
+            start = self.offset + block.start + first
+            labels = self.weigh(start, start + rows.shape[0])
+            for row in range(0, rows.shape[0], self.together):
+                some = slice(row, row + self.together)
+                yield Tally.of(self.design.features(rows[some]), labels[:, some])

@@ -32,6 +32,7 @@ class ArrowTable(Table):
         self.source, self.target, self.weight, self.format = source, choice.target, choice.weight, format
         self.where = f"{source[0]!r}" if isinstance(source, list) else "the table"
         self.choice, self.csv, self.typed = choice, csv, format != "csv"
+        self.travels = isinstance(source, list)
         self.open()
 
     def open(self) -> None:

@@ -57,6 +57,7 @@ class Table(ABC):
     dates: Sequence[str] = ()  # columns of dates
     undecided: Sequence[str] = ()  # columns of text that may be numbers
     target_how: str | None = None  # what a target of text says, if it is no label
+    travels = False  # whether a worker process can be sent the table, to read the files there
 
     def settle(self, hows: dict[str, str]) -> None:
         """Take some columns of text for numbers from now on."""

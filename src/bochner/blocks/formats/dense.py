@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,12 @@ from ..chunk import Chunk
 from ..paths import matching
 from ..regroup import regroup
 from .base import Choice, Table, pick_columns, stamp
+
+
+class Mapped(NamedTuple):
+    """A .npy file, in the place of its memory map: that would be sent as all its numbers."""
+
+    file: str
 
 
 class DenseTable(Table):
@@ -41,6 +47,24 @@ class DenseTable(Table):
         eight_bits = len(kinds) == 1 and next(iter(kinds)) in (np.dtype(np.uint8), np.dtype(np.int8))
         self.dtype = str(next(iter(kinds))) if eight_bits else "float32" if small else "float64"
         self.counts = [int(array.shape[0]) for array in arrays]
+
+    @property
+    def travels(self) -> bool:  # type: ignore[override]
+        """Memory maps are opened again elsewhere; a dataset of HDF5 is not."""
+        return all(isinstance(array, np.memmap) for array in [*self.arrays, *(self.targets or [])])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        for name in ("arrays", "targets"):
+            if state[name] is not None:
+                state[name] = [Mapped(str(array.filename)) for array in state[name]]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in ("arrays", "targets"):
+            if state[name] is not None:
+                setattr(self, name, [map_npy(array.file) for array in state[name]])
 
     def sizes(self) -> list[Any]:
         return [stamp(file) for file in self.files]

@@ -46,6 +46,9 @@ class SvmlightBlocks(Blocks):
         sizes = [stamp(file) for file in self.files]
         return {**super().fingerprint(), "files": sizes}
 
+    def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
+        return None
+
     def read(self, start: int, stop: int) -> Block:
         return next(self.stream(start, stop - start))
 

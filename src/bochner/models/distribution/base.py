@@ -151,9 +151,10 @@ class DistributionModel(Spectral, BaseEstimator):
         second, rows = self.second_, rows_per_block(8 * int(self.basis_.n_components) + bags.n_columns)
         fit = second._refresh()
         net = Net(frequencies(self.basis_), frequencies(second.basis_), fit.solution.coefficients, fit.intercept)
-        weighed = second._weigh(y, weight, second._summarize(y, weight))
+        coding = second._target_coding(second._target_kind().summarize(y, weight))
+        weighed = coding.weigh(y, weight)
         task = Task(
-            bags, second._code(y).astype(np.float64), np.ones(len(y)) if weighed is None else weighed, second.alpha_,
+            bags, coding.code(y).astype(np.float64), np.ones(len(y)) if weighed is None else weighed, second.alpha_,
             float(self.frequency_alpha), bool(self.fit_intercept), rows,
         )  # fmt: skip
         settings = {"batch_size": self.batch_size, "learning_rate": self.learning_rate, "seed": self.basis_.seed_}

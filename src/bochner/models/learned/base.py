@@ -95,10 +95,11 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         weight = check_weights(sample_weight, X.shape[0])
         if self._classifies:
             check_classification_targets(y)
-        summary = self._summarize(y, weight)
+        summary = self._target_kind().summarize(y, weight)
         self._learn(summary)
-        targets = self._code(y).astype(np.float64)
-        weight = check_weights(self._weigh(y, weight, summary), X.shape[0])
+        coding = self._target_coding(summary)
+        targets = coding.code(y).astype(np.float64)
+        weight = check_weights(coding.weigh(y, weight), X.shape[0])
         weight = np.ones(X.shape[0]) if weight is None else weight
         there = weight > 0
         if not there.all():

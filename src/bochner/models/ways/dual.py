@@ -10,9 +10,11 @@ import numpy as np
 import scipy.sparse
 from scipy.linalg import eigh
 
+from ... import ops
 from ...bases.design import Design
 from ...blocks import Block, MemoryBlocks
 from ...config import memory_budget
+from ...ops import blas
 from ...solvers import DualPath, DualProblem, Solution, dual_problem, factor_gram, solve_dual, solve_or_none
 from .calibration import Judged
 from .left_out import from_kernel
@@ -64,7 +66,7 @@ def feature_kernel(problem: Problem, X: Any, Z: Any = None) -> np.ndarray:
         else ((a, b) for (_, a), (_, b) in zip(tiles, others, strict=True))
     )
     for left, right in pairs:
-        product = left @ right.T
+        product = ops.gram(left.T) if Z is None and isinstance(left, np.ndarray) else blas.product(left, right.T)
         total += product.toarray() if scipy.sparse.issparse(product) else product
     return total
 

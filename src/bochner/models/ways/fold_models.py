@@ -15,7 +15,7 @@ from .huber import HuberObjective
 from .multipliers import Envelope, approach_optimum
 from .objective import Metric, RiskObjective
 from .penalty import CrossValidated
-from .problem import Problem, wrong
+from .problem import Featurizer, Problem, wrong
 
 CLOSE = 1e-2  # relative gradient, and relative duality gap of a loss with kinks
 FAR = 10.0  # losses of the model 0, in their median, that are those of far-out targets
@@ -23,11 +23,20 @@ SAFE = 1e15  # features up to which float32 will do
 
 
 @dataclass(frozen=True)
-class MadeProblem(Problem):
+class AsTheyAre:
     """Rows that are features already."""
 
     def features(self, X: Any) -> Any:
         return X
+
+
+@dataclass(frozen=True)
+class MadeProblem(Problem):
+    """A problem whose rows are features."""
+
+    @property
+    def feature_map(self) -> Featurizer:
+        return AsTheyAre()
 
 
 class Trials:
@@ -126,7 +135,8 @@ class Fold:
             objective.begin(multipliers, stiffness)
             objective.least = 0.1 * objective.nothing  # where hardly any loss is left, its last digits say nothing
             x = approach_optimum(objective, x, CLOSE, CLOSE).x
-            self._ends[alpha] = x, objective.multipliers.copy(), objective.stiffness
+            objective.keep(str(alpha))
+            self._ends[alpha] = x, str(alpha), objective.stiffness
         else:
             x = minimise(objective, x, **(objective.settings | {"tolerance": CLOSE})).x
             self._ends[alpha] = x, None, None

@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import ops
 from ...bases.design import times_columns
-from ...blocks import Block
+from ...blocks import Aggregate, Block, SumOf
 from ...config import memory_budget
 from ...moments import Centered, FoldedMoments, Moments, Rows
 from ...ops import threads
@@ -35,7 +35,7 @@ from .penalty import (
     smallest,
     valley,
 )  # fmt: skip
-from .problem import Problem, fold_of, wrong
+from .problem import Featurizer, Problem, fold_of, wrong
 
 MANY_FEATURES = 2048  # above, one fold is held out instead of five, and penalties are tried with float32 factors
 LEADING = 256  # features with which all candidates are tried
@@ -48,18 +48,46 @@ def reduce_folds(problem: Problem) -> FoldedMoments:
     if isinstance(problem.alpha, float) or problem.asks_for("gcv"):
         apart = 1
 
-    def rows_of(part: Block) -> Rows:
-        return Rows(problem.features(part.X), part.y, part.weight)
+    return problem.blocks.reduce(MomentsOf.problem(problem, apart), title="moments")
 
-    def parts(block: Block) -> list[Rows | None]:
-        if apart == 1:
-            return [rows_of(block)]
-        folds = np.minimum(fold_of(block, FOLDS), apart - 1)
-        chosen = [folds == fold for fold in range(apart)]
-        return [rows_of(block.only(fold)) if fold.any() else None for fold in chosen]
 
-    width = int(3 * problem.width) + 1
-    return problem.blocks.reduce(parts, add=FoldedMoments.plus_rows, width=width, title="moments")
+@dataclass(frozen=True)
+class MomentsOf(Aggregate[FoldedMoments]):
+    """The moments of features, those of each fold apart; of two folds the first is a fifth of the rows."""
+
+    features: Featurizer
+    columns: int
+    room: float  # float64 numbers that the features of a row take
+    folds: int = 1
+
+    @classmethod
+    def problem(cls, problem: Problem, folds: int = 1) -> MomentsOf:
+        return cls(problem.feature_map, int(problem.basis.n_components), problem.width, folds)
+
+    @property
+    def width(self) -> float:
+        return int(3 * self.room) + 1
+
+    @property
+    def partial_bytes(self) -> int:
+        return 8 * self.folds * self.columns**2
+
+    @property
+    def is_parallel(self) -> bool:
+        return True
+
+    def step(self, partial: FoldedMoments | None, block: Block) -> FoldedMoments:
+        parts: list[Rows | None]
+        if self.folds == 1:
+            parts = [self.rows_of(block)]
+        else:
+            folds = np.minimum(fold_of(block, FOLDS), self.folds - 1)
+            chosen = [folds == fold for fold in range(self.folds)]
+            parts = [self.rows_of(block.only(fold)) if fold.any() else None for fold in chosen]
+        return FoldedMoments.plus_rows(partial, parts)
+
+    def rows_of(self, block: Block) -> Rows:
+        return Rows(self.features.features(block.X), block.y, block.weight)
 
 
 @dataclass
@@ -250,24 +278,42 @@ def by_labels(problem: Problem, folded: FoldedMoments) -> Chosen:
 
 
 def count_errors(problem: Problem, left: LeftOut, alphas: np.ndarray, tried: list[int]) -> tuple[np.ndarray, float]:
-    """The (weighted) number of errors at some penalties, of models on rows that they do not know; and of those rows.
-
-    The title says which candidates they are, so that a checkpoint does not give its counts to others.
-    """
+    """The (weighted) number of errors at some penalties, of models on rows that they do not know; and of those rows."""
     several = len(left.numbers) > 1
     models = {
         fold: models_at(problem, left.pair(fold)[0] if several else left.rest(fold), alphas[tried])
         for fold in left.numbers
     }
 
-    def errors(block: Block) -> np.ndarray:
+    errors = ErrorsOfFolds(problem.feature_map, models, len(tried), problem.width + problem.basis.n_components)
+    found = np.asarray(problem.blocks.reduce(errors, title="errors of folds"))
+    return found[:-1], float(found[-1])
+
+
+@dataclass(frozen=True)
+class ErrorsOfFolds(SumOf):
+    """The weight of wrong labels of rows left out, by each of several penalties; and last the weight of these rows.
+
+    `models` has for each fold weights (penalties, m, k) and intercepts (penalties, k) of a model of the other folds.
+    """
+
+    features: Featurizer
+    models: dict[int, tuple[np.ndarray, np.ndarray]]
+    penalties: int
+    room: float
+
+    @property
+    def width(self) -> float:
+        return self.room
+
+    def of(self, block: Block) -> np.ndarray:
         folds = fold_of(block, FOLDS)
-        count = np.zeros(len(tried) + 1)
-        for fold, (weights, intercepts) in models.items():
+        count = np.zeros(self.penalties + 1)
+        for fold, (weights, intercepts) in self.models.items():
             rows = np.flatnonzero(folds == fold)
             if not len(rows):
                 continue
-            features, codes = problem.features(block.X[rows]), block.y[rows]
+            features, codes = self.features.features(block.X[rows]), block.y[rows]
             weight = np.ones(len(rows)) if block.weight is None else block.weight[rows]
             count[-1] += weight.sum()
             for k, scores in enumerate(all_scores(features, weights)):
@@ -275,11 +321,6 @@ def count_errors(problem: Problem, left: LeftOut, alphas: np.ndarray, tried: lis
                     weight @ wrong(scores + intercepts[k], codes) if np.isfinite(intercepts[k]).all() else np.inf
                 )
         return count
-
-    width = int(problem.width) + int(problem.basis.n_components)
-    title = f"errors of folds at penalties {', '.join(map(str, tried))}"
-    found = np.asarray(problem.blocks.reduce(errors, width=width, title=title))
-    return found[:-1], float(found[-1])
 
 
 def models_at(problem: Problem, rest: Centered, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,14 +7,17 @@ scale and d twice by the scale. One search finds both.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from ...blocks import Block
 from ...config import memory_budget
 from ...losses import Huber, Loss
-from .objective import Metric, Piece, RiskObjective
+from .objective import Metric, RiskObjective
 from .problem import Problem
+from .risk import AtPlace, LossTerms
 from .units import units_of
 
 LEAST_SCALE = 1e-3  # of the spread of targets: the loss of smaller residuals is their square, and not their size
@@ -32,7 +35,6 @@ class HuberObjective(RiskObjective):
             )
         super().__init__(problem, loss, alpha, metric)
         self._least = LEAST_SCALE * units_of(problem, targets=True).spread
-        self._scored: tuple[np.ndarray, dict[int, np.ndarray]] | None = None
         self._bent: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def look(self, x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -49,35 +51,37 @@ class HuberObjective(RiskObjective):
         bent = (twice > 0) & (self.loss.scale > self._least)  # type: ignore[attr-defined]
         return image - mixed * np.divide(along, twice, out=np.zeros_like(along), where=bent)
 
-    def scores(self, piece: Piece, x: np.ndarray) -> np.ndarray:
-        if self._scored is not None and self._scored[0] is x:
-            return self._scored[1][id(piece)]
-        return super().scores(piece, x)
-
     def scale_at(self, x: np.ndarray) -> np.ndarray:
         """The best scales for the residuals at x."""
         assert isinstance(self.loss, Huber)
-        self._scored, seen, parts = None, {}, []
-        for piece in self.pieces.each("scale"):
-            f = self.scores(piece, x)
-            parts.append((f - piece.y, piece.weight))
-            if self.pieces.kept is not None:
-                seen[id(piece)] = f
-        if seen:
-            self._scored = x, seen
+        parts = self.blocks.reduce(Residuals(*self.at(x)), "scale")
         residuals, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
         return self.loss.best_scale(residuals, weight, self._least)
 
     def by_scale(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c (m + 1, k) and d (k,)."""
         m = int(self.problem.basis.n_components)
-
-        def part(piece: Piece) -> np.ndarray:
-            both = self.loss.mixed(self.scores(piece, x), piece.y)  # type: ignore[attr-defined]
-            mixed, twice = (piece.weight[:, None] * derivative for derivative in both)
-            return np.vstack([self.transposed(piece, mixed), mixed.sum(axis=0), twice.sum(axis=0)])
-
-        sums = self.pieces.reduce(part, "scale")
+        sums = self.blocks.reduce(MixedDerivatives(*self.at(x)), "scale")
         mixed = self.zeros()
         mixed[:m], mixed[m:] = sums[:m] - np.outer(self._metric.mean, sums[m]), sums[m]
         return mixed, sums[m + 1]
+
+
+@dataclass(frozen=True)
+class Residuals(AtPlace):
+    """The residuals and weights of all rows, a list of pairs."""
+
+    def of(self, block: Block) -> Any:
+        return [(self.scores(block) - block.y, block.weight)]
+
+
+@dataclass(frozen=True)
+class MixedDerivatives(AtPlace):
+    """Derivatives of Huber's loss by coefficients and scale; then their sum, and that of those twice by the scale."""
+
+    def of(self, block: Block) -> np.ndarray:
+        assert isinstance(self.terms, LossTerms)
+        assert isinstance(self.terms.loss, Huber)
+        both = self.terms.loss.mixed(self.scores(block), block.y)
+        mixed, twice = (block.weight[:, None] * derivative for derivative in both)
+        return np.vstack([self.model.transposed(block.X, mixed), mixed.sum(axis=0), twice.sum(axis=0)])

@@ -8,14 +8,14 @@ row that weighs less is left out as a whole. Other losses are fitted once withou
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ... import ops
 from ...bases.design import times_columns
-from ...blocks import Block
+from ...blocks import Block, SumOf
 from ...solvers import DualProblem, factor_gram
 from ...streams import sample_rows
 from .calibration import CALIBRATED, OUT, SAME, Judged
@@ -74,27 +74,37 @@ def by_refitting(problem: Problem, fit_to: Callable[[Problem, np.ndarray | None]
         fit, block = fit_to(problem, None), problem.blocks.read(0, n)
         return fit, Judged(scores_of(problem, fit, block.X), block.y, block.weight, SAME)
 
-    left = problem.blocks.map(lambda block: block.only(is_other(block, numbers)), problem.blocks.present - len(numbers))
+    left = problem.blocks.map(Without(numbers), problem.blocks.present - len(numbers))
     first = fit_to(replace(problem, blocks=left), None)
     block = problem.blocks.take(numbers)
     judged = Judged(scores_of(problem, first, block.X), block.y, block.weight, OUT)
     return fit_to(problem, first.start), judged
 
 
-def is_other(block: Block, numbers: np.ndarray) -> np.ndarray:
-    """Which rows of a block are not among those with these numbers."""
-    rows = block.start + (np.arange(block.X.shape[0]) if block.kept is None else block.kept)
-    return ~np.isin(rows, numbers)
+@dataclass(frozen=True)
+class Without:
+    """A block without the rows of some numbers."""
+
+    numbers: np.ndarray
+
+    def __call__(self, block: Block) -> Block:
+        return block.only(~np.isin(block.numbers, self.numbers))
+
+
+@dataclass(frozen=True)
+class CodesWithout(SumOf):
+    """How many rows have a positive and how many a negative code, of each output; rows of some numbers left out."""
+
+    numbers: np.ndarray
+
+    def of(self, block: Block) -> np.ndarray:
+        codes = block.y[~np.isin(block.numbers, self.numbers)] > 0
+        return np.stack([codes.sum(axis=0), (~codes).sum(axis=0)])
 
 
 def spare_classes(problem: Problem, numbers: np.ndarray) -> np.ndarray:
     """The numbers without those of rows that are all there is of a class: a model of the others would not know it."""
-
-    def count(block: Block) -> np.ndarray:
-        codes = block.y[is_other(block, numbers)] > 0
-        return np.stack([codes.sum(axis=0), (~codes).sum(axis=0)])
-
-    absent = problem.blocks.reduce(count, title="classes") == 0
+    absent = problem.blocks.reduce(CodesWithout(numbers), title="classes") == 0
     block = problem.blocks.take(numbers)
     codes = block.y > 0
     needed = (codes & absent[0] | ~codes & absent[1]).any(axis=1)

@@ -9,16 +9,15 @@ import numpy as np
 import scipy.sparse
 
 from ...bases.design import times_columns
-from ...blocks import Block
+from ...blocks import Block, SumOf
 from ...config import memory_budget
 from ...moments import times_rows
-from ...ops import threads
 from ...solvers import Solution, factor_gram, sampled_preconditioner, solve_products
 from ...streams import sample_rows
 from ...validation import option
 from .calibration import Judged
 from .dual import feature_kernel, solve_kernel
-from .keeping import KeptFeatures
+from .feature_cache import kept_features
 from .left_out import LEVERAGES, by_refitting, scores_of, without_itself
 from .penalty import GIVEN, Chosen
 from .primal import noise_variance
@@ -46,14 +45,8 @@ class Sums:
 def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> tuple[Fit, Judged | None]:
     """Conjugate gradients on the normal equations, with the intercept taken out of every product.
 
-    And scores of a few rows left out: their leverages are the answers to further right-hand sides. Blocks are the work
-    of one thread each, and BLAS keeps to one: with several its sums have other bits.
+    And scores of a few rows left out: their leverages are the answers to further right-hand sides.
     """
-    with threads.blas_limited():
-        return _fit(problem, reason, calibrates)
-
-
-def _fit(problem: Problem, reason: str, calibrates: bool) -> tuple[Fit, Judged | None]:
     if problem.asks_for("loo"):
         loo = option("alpha", "loo")
         raise ValueError(f"{loo} needs the Gram or the kernel matrix, and conjugate gradients make neither.")
@@ -61,15 +54,8 @@ def _fit(problem: Problem, reason: str, calibrates: bool) -> tuple[Fit, Judged |
     most = int(min(memory_budget() // (128 * m), LEVERAGES))
     if calibrates and most < LEVERAGES:  # a second fit costs less than so wide right-hand sides
         return by_refitting(problem, lambda part, start: fit_matrix_free(part, reason)[0])
-    made, workers = KeptFeatures(problem), threads.count()
-
-    def features_of(block: Block) -> Any:
-        with threads.limited(1):
-            return made(block)
-
-    sums = problem.blocks.reduce(
-        lambda block: first_sums(features_of(block), block), rows=made.rows, title="sums", workers=workers
-    )
+    features = kept_features(problem)
+    sums = features.reduce(FirstSums(), "sums")
     mean_z = scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)
     mean_y = sums.sum_y / sums.weight if problem.intercept else np.zeros(len(sums.sum_y))
     cross = times_columns(scale, sums.cross) - sums.weight * np.outer(mean_z, mean_y)
@@ -78,17 +64,7 @@ def _fit(problem: Problem, reason: str, calibrates: bool) -> tuple[Fit, Judged |
     alpha = chosen.alpha
 
     def product(v: np.ndarray) -> np.ndarray:
-        unscaled = times_columns(scale, v)
-
-        def part(block: Block) -> np.ndarray:
-            features = features_of(block)
-            narrow = unscaled.astype(features.dtype) if features.dtype.kind == "f" else unscaled
-            image = np.asarray(features @ narrow, dtype=np.float64)
-            if block.weight is not None:
-                image *= block.weight[:, None]
-            return np.asarray(features.T @ image.astype(narrow.dtype), dtype=np.float64)
-
-        total = problem.blocks.reduce(part, rows=made.rows, title="product", workers=workers)
+        total = features.reduce(NormalProduct(times_columns(scale, v)), "product")
         return times_columns(scale, total) - sums.weight * np.outer(mean_z, mean_z @ v)
 
     precondition, kind = preconditioner(problem, mean_z, sums.weight, alpha)
@@ -157,13 +133,38 @@ def unexplained_squares(rows: Any, held: Any) -> np.ndarray:
     return squares if factor is None else np.maximum(squares - np.sum(between * factor.solve(between), axis=0), 0.0)
 
 
-def first_sums(features: Any, block: Block) -> Sums:
-    y = block.y.astype(np.float64)
-    weight = np.ones(len(y)) if block.weight is None else block.weight
-    weighted = y * weight[:, None]
-    cross = np.asarray(features.T @ np.column_stack([weight, weighted]), dtype=np.float64)
-    sums_y = weighted.sum(axis=0), cross[:, 1:], np.sum(y * weighted, axis=0)
-    return Sums(len(y), float(weight.sum()), cross[:, 0], *sums_y)
+@dataclass(frozen=True)
+class FirstSums(SumOf):
+    """The sums of blocks of features that need no matrix of their size."""
+
+    room: int = 1
+
+    @property
+    def width(self) -> float:
+        return self.room
+
+    def of(self, block: Block) -> Sums:
+        y = block.y.astype(np.float64)
+        weight = np.ones(len(y)) if block.weight is None else block.weight
+        weighted = y * weight[:, None]
+        cross = np.asarray(block.X.T @ np.column_stack([weight, weighted]), dtype=np.float64)
+        sums_y = weighted.sum(axis=0), cross[:, 1:], np.sum(y * weighted, axis=0)
+        return Sums(len(y), float(weight.sum()), cross[:, 0], *sums_y)
+
+
+@dataclass(frozen=True)
+class NormalProduct(SumOf):
+    """Z'W Z v of blocks of features."""
+
+    v: np.ndarray
+
+    def of(self, block: Block) -> np.ndarray:
+        features = block.X
+        narrow = self.v.astype(features.dtype) if features.dtype.kind == "f" else self.v
+        image = np.asarray(features @ narrow, dtype=np.float64)
+        if block.weight is not None:
+            image *= block.weight[:, None]
+        return np.asarray(features.T @ image.astype(narrow.dtype), dtype=np.float64)
 
 
 def probe_alpha(problem: Problem) -> Chosen:

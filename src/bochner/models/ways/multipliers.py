@@ -8,17 +8,22 @@ the minimum over (b, c) the duality gap is known: sum of w loss(f) - w loss(t) -
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from ...blocks import Block, SumOf
 from ...config import memory_budget
 from ...losses import EpsilonInsensitive, Hinge, Loss
 from ...solvers import Minimum, minimise
 from ...validation import option
 from .full_batch import finished
-from .objective import Metric, Piece, RiskObjective
+from .objective import Metric, RiskObjective
 from .problem import Fit, Problem
+from .risk import AtPlace, Terms
 
 ROUNDS, STIFFER, WELL = 50, 5.0, 0.2  # at most; s grows by this unless the gap falls below this share of the last one
+MULTIPLIERS = "multipliers"  # of rows, in the state of their block
 SOFTER = 25.0  # s falls by this where a search gets stuck
 
 
@@ -26,7 +31,7 @@ def fit_multipliers(problem: Problem, loss: Loss, alpha: float, start: np.ndarra
     """To the optimum."""
     objective = Envelope(problem, loss, alpha)
     x = objective.zeros() if start is None else start
-    found = approach_optimum(objective, x, *((1e-6, 1e-5) if objective.pieces.kind == np.float32 else (1e-10, 1e-9)))
+    found = approach_optimum(objective, x, *((1e-6, 1e-5) if objective.kind == np.float32 else (1e-10, 1e-9)))
     return finished(objective, found, "multipliers with Newton")
 
 
@@ -74,54 +79,101 @@ class Envelope(RiskObjective):
                 f"{needed / 1e9:.3g} GB, over half the memory budget: use {option('solver', 'sgd')} or a smooth loss."
             )
         super().__init__(problem, loss, alpha, metric)
-        self._first = 0.5 * self.typical_ratio()
-        self.begin()
+        self._first = self.stiffness = 0.5 * self.typical_ratio()
         self.nothing, gradient = self.look(self.zeros())  # the model 0
         self.reference = self.size(gradient)
 
-    def begin(self, multipliers: np.ndarray | None = None, stiffness: float | None = None) -> None:
-        """From what a like problem ended with, or from nothing."""
-        shape = self.problem.blocks.n_rows, self.problem.outputs
-        self.multipliers = np.zeros(shape) if multipliers is None else multipliers.copy()
+    def begin(self, name: str | None = None, stiffness: float | None = None) -> None:
+        """From the multipliers that a like problem ended with, by the name they were kept by, or from zero."""
+        self.blocks.reduce(CopyState(name, MULTIPLIERS))
         self.stiffness = self._first if stiffness is None else stiffness
+
+    def keep(self, name: str) -> None:
+        """Keep the multipliers of all rows by a name."""
+        self.blocks.reduce(CopyState(MULTIPLIERS, name))
 
     def typical_ratio(self) -> float:
         """Mean weight over mean target: a stiffness that puts scores near zero on the curved part of the envelope."""
-
-        def part(piece: Piece) -> np.ndarray:
-            return np.array([np.abs(piece.y).mean(axis=1).sum(), piece.weight.sum()])
-
-        targets, weights = self.pieces.reduce(part, "targets")
+        targets, weights = self.blocks.reduce(TargetSizes(), "targets")
         return float(weights / targets) if targets > 0 else 1.0
 
-    def nearest(self, piece: Piece, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """t, and the slope s (f + u/s - t), which the multipliers are to become."""
-        shifted = f + self.multipliers[piece.rows] / self.stiffness
-        t = self.kinked.nearest(shifted, piece.y, piece.weight[:, None] / self.stiffness)
-        return t, self.stiffness * (shifted - t)
-
-    def terms(self, piece: Piece, f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        t, slope = self.nearest(piece, f)
-        value = piece.weight @ self.kinked.value(t, piece.y) + np.sum(slope**2) / (2.0 * self.stiffness)
-        return float(value), slope, self.curvature(piece, slope)
-
-    def bend(self, piece: Piece, f: np.ndarray, change: np.ndarray) -> np.ndarray:
-        return self.curvature(piece, self.nearest(piece, f)[1]) * change
-
-    def curvature(self, piece: Piece, slope: np.ndarray) -> np.ndarray:
-        """s at the kink, where the slope is between its extremes; zero on the straight parts."""
-        size = np.abs(slope)
-        return np.where((size > 0) & (size < piece.weight[:, None] * (1 - 1e-12)), self.stiffness, 0.0)
+    @property
+    def terms(self) -> Terms:
+        return EnvelopeTerms(self.kinked, self.stiffness)
 
     def raise_multipliers(self, x: np.ndarray) -> float:
         """Set the multipliers to the slopes at x; the duality gap, relative to the sum of losses and penalty."""
-        gap = losses = 0.0
-        for piece in self.pieces.each("multipliers"):
-            f = self.scores(piece, x)
-            t, slope = self.nearest(piece, f)
-            self.multipliers[piece.rows] = slope
-            loss = float(piece.weight @ self.kinked.value(f, piece.y))
-            gap += loss - float(piece.weight @ self.kinked.value(t, piece.y) + np.sum(slope * (f - t)))
-            losses += loss
+        gap, losses = self.blocks.reduce(RaiseMultipliers(*self.at(x)), "multipliers")
         primal = losses + self.alpha * np.sum(self.model(x)[0] ** 2)
         return float(abs(gap) / max(primal, self.least, np.finfo(float).tiny))
+
+
+@dataclass(frozen=True)
+class EnvelopeTerms:
+    """What rows add to the envelope; their multipliers are in the state of the block, zero to begin with."""
+
+    loss: Hinge | EpsilonInsensitive
+    stiffness: float
+
+    def nearest(self, block: Block, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """t, and the slope s (f + u/s - t), which the multipliers are to become."""
+        multipliers = (block.state or {}).get(MULTIPLIERS)
+        shifted = f if multipliers is None else f + multipliers / self.stiffness
+        t = self.loss.nearest(shifted, block.y, block.weight[:, None] / self.stiffness)
+        return t, self.stiffness * (shifted - t)
+
+    def terms(self, block: Block, f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        t, slope = self.nearest(block, f)
+        value = block.weight @ self.loss.value(t, block.y) + np.sum(slope**2) / (2.0 * self.stiffness)
+        return float(value), slope, self.curvature(block, slope)
+
+    def hessian_product(self, block: Block, f: np.ndarray, change: np.ndarray) -> np.ndarray:
+        return self.curvature(block, self.nearest(block, f)[1]) * change
+
+    def curvature(self, block: Block, slope: np.ndarray) -> np.ndarray:
+        """s at the kink, where the slope is between its extremes; zero on the straight parts."""
+        size = np.abs(slope)
+        return np.where((size > 0) & (size < block.weight[:, None] * (1 - 1e-12)), self.stiffness, 0.0)
+
+
+@dataclass(frozen=True)
+class RaiseMultipliers(AtPlace):
+    """Sets the multipliers of a block to the slopes at x: the duality gap, and the sum of losses."""
+
+    @property
+    def leaves_state(self) -> bool:
+        return True
+
+    def of(self, block: Block) -> np.ndarray:
+        assert isinstance(self.terms, EnvelopeTerms)
+        assert block.state is not None
+        f, loss = self.scores(block), self.terms.loss
+        t, slope = self.terms.nearest(block, f)
+        block.state[MULTIPLIERS] = slope
+        losses = float(block.weight @ loss.value(f, block.y))
+        return np.array([losses - float(block.weight @ loss.value(t, block.y) + np.sum(slope * (f - t))), losses])
+
+
+@dataclass(frozen=True)
+class CopyState(SumOf):
+    """Copies a part of the state of each block to another name, or clears what is there."""
+
+    source: str | None
+    target: str
+
+    @property
+    def leaves_state(self) -> bool:
+        return True
+
+    def of(self, block: Block) -> int:
+        assert block.state is not None
+        block.state[self.target] = None if self.source is None else block.state.get(self.source)
+        return 0
+
+
+@dataclass(frozen=True)
+class TargetSizes(SumOf):
+    """The sum of the sizes of targets, and of weights."""
+
+    def of(self, block: Block) -> np.ndarray:
+        return np.array([np.abs(block.y).mean(axis=1).sum(), block.weight.sum()])

@@ -9,21 +9,19 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ...bases.design import Design, times_columns
-from ...blocks import Block
-from ...moments import Centered, FoldedMoments, Moments, Rows
+from ...blocks import Block, SumOf
+from ...moments import Centered, FoldedMoments, Moments
 from ...solvers import RidgePath, Solution, factor_gram, solve_factored, solve_quickly
-from .folds import MANY_FEATURES, by_labels, from_sums, reduce_folds
+from .folds import MANY_FEATURES, MomentsOf, by_labels, from_sums, reduce_folds
 from .penalty import FEW, GIVEN, Chosen, CrossValidated, candidates, edge_note, end_of, minimise, smallest, too_few
-from .problem import Fit, Problem, rounding_floor
+from .problem import Featurizer, Fit, Problem, rounding_floor
 
 LEAST = 1e-12  # what a leverage leaves, at least
 
 
 def reduce_moments(problem: Problem, title: str = "moments") -> Moments:
-    def rows(block: Block) -> Rows:
-        return Rows(problem.features(block.X), block.y, block.weight)
-
-    return problem.blocks.reduce(rows, add=Moments.plus_rows, width=int(3 * problem.width) + 1, title=title)
+    folded: FoldedMoments = problem.blocks.reduce(MomentsOf.problem(problem), title=title)
+    return folded.total()
 
 
 def fit_primal(problem: Problem, reason: str) -> tuple[Fit, FoldedMoments]:
@@ -109,24 +107,48 @@ def by_leave_one_out(problem: Problem, centered: Centered) -> Chosen:
     inverse = 1.0 / np.maximum(np.maximum(values, 0.0)[:, None] + alphas, np.finfo(float).tiny)
     rotated, scaled = vectors.T @ centered.cross, times_columns(problem.scale, vectors)
 
-    def errors(block: Block) -> np.ndarray:
-        features = np.asarray(problem.features(block.X) @ scaled) - centered.mean_z @ vectors
-        weight = np.ones(len(features)) if block.weight is None else block.weight
-        leverage = weight[:, None] * (features**2 @ inverse + float(problem.intercept) / centered.weight)
-        total = np.zeros(len(alphas))
-        for k in range(len(alphas)):
-            residual = block.y - centered.mean_y - features @ (rotated * inverse[:, k : k + 1])
-            left = np.maximum(1.0 - leverage[:, k : k + 1], LEAST)
-            total[k] = np.sum(weight[:, None] * (residual / left) ** 2)
-        return total
-
-    totals = problem.blocks.reduce(errors, width=4 * problem.basis.n_components, title="leverages")
+    offsets = centered.mean_z @ vectors, centered.mean_y, float(problem.intercept) / centered.weight
+    totals = problem.blocks.reduce(
+        Leverages(problem.feature_map, scaled, rotated, inverse, *offsets), title="leverages"
+    )
     best = smallest(totals)
     end = end_of(best, len(alphas))
     score = 1.0 - float(totals[best]) / max(float(np.sum(centered.square)), np.finfo(float).tiny)
     validated = None if problem.classifies else CrossValidated(score, None, centered.rows, "rows left out one by one")
     note = "exact leave-one-out, by a second pass" + edge_note(end)
     return Chosen(float(alphas[best]), note, validated, end)
+
+
+@dataclass(frozen=True)
+class Leverages(SumOf):
+    """Squared leave-one-out errors at each penalty, residual / (1 - leverage), in the axes of the eigenvectors.
+
+    `axes` are the eigenvectors (m, m) times the scale, `rotated` the cross products along them, `inverse` the inverses
+    of eigenvalues plus penalties (m, penalties); the last three are the means of features and targets, and 1/weight.
+    """
+
+    features: Featurizer
+    axes: np.ndarray
+    rotated: np.ndarray
+    inverse: np.ndarray
+    mean_z: np.ndarray
+    mean_y: np.ndarray
+    least: float
+
+    @property
+    def width(self) -> float:
+        return 4.0 * len(self.axes)
+
+    def of(self, block: Block) -> np.ndarray:
+        features = np.asarray(self.features.features(block.X) @ self.axes) - self.mean_z
+        weight = np.ones(len(features)) if block.weight is None else block.weight
+        leverage = weight[:, None] * (features**2 @ self.inverse + self.least)
+        total = np.zeros(self.inverse.shape[1])
+        for k in range(len(total)):
+            residual = block.y - self.mean_y - features @ (self.rotated * self.inverse[:, k : k + 1])
+            left = np.maximum(1.0 - leverage[:, k : k + 1], LEAST)
+            total[k] = np.sum(weight[:, None] * (residual / left) ** 2)
+        return total
 
 
 # ---- posterior ----

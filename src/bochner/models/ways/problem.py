@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,6 +13,12 @@ from ...blocks import Block, Blocks
 from ...solvers import Solution
 from ...streams import row_hashes
 from .penalty import CrossValidated
+
+
+class Featurizer(Protocol):
+    """What makes features of rows; it is small and pickles."""
+
+    def features(self, X: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,13 @@ class Problem:
     def rounding_floor(self) -> float:
         return rounding_floor(self.basis, self.blocks.n_rows)
 
+    @property
+    def feature_map(self) -> Featurizer:
+        """What aggregates carry with them to make features."""
+        return self.basis
+
     def features(self, X: Any) -> Any:
-        return self.basis.features(X)
+        return self.feature_map.features(X)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...config import config_context
 from ...losses import Loss, Squared
 from ...moments import FoldedMoments
 from ...solvers import DoublyStochastic
@@ -46,7 +47,8 @@ def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, FoldedMo
         return solve_exactly(problem, way)
     measure = Measure(problem, way.loss, targets=way.bound is None)  # bounds are in the units of y
     problem, loss = measure.problem, measure.loss
-    chosen = choose_penalty(problem, loss)
+    with config_context(engine="threads"):  # it is chosen by a sample of the rows, which is small and stays here
+        chosen = choose_penalty(problem, loss)
     judged: Judged | None = None
     if way.solver in METHODS:
         learn: Any = fit_doubly if isinstance(way.method, DoublyStochastic) else fit_stochastic

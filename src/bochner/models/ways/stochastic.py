@@ -12,6 +12,7 @@ import numpy as np
 from ...blocks import Block, MemoryBlocks, Progress, rows_per_block
 from ...losses import Loss
 from ...ops import threads
+from ...ops.blas import product
 from ...solvers import Solution, Stochastic
 from ...streams import Stream, sample_rows
 from .calibration import CALIBRATED, OUT, SAME, Judged
@@ -22,7 +23,6 @@ TRIED, MEASURED = 2000, 500  # rows on which learning rates are tried, and whose
 ABSURD = 100.0  # times the loss of the model 0
 SLOWER = (0.1, 0.1, 0.1)  # what a rate is multiplied by after it diverged
 LARGEST = 4096  # rows whose features are made at a time
-SMALL = 1e7  # multiplications of a product that one thread does sooner than several would agree on
 
 Remember = Callable[[Callable[[], Any]], Any]
 
@@ -89,9 +89,8 @@ class Walk:
     ) -> dict[str, Any]:
         """An epoch of steps; `rate` is a function of the epochs done."""
         size, done, rows = self.method.batch_size, 0, self.problem.blocks.n_rows - len(self.numbers)
-        most = 1 if size * state["x"].size < SMALL else None
         for features, y, weight in self.chunks(epoch):
-            with threads.blas_limited(most):
+            with threads.blas_limited():
                 for start in range(0, len(y), size):
                     batch = slice(start, start + size)
                     part = features[batch], y[batch], None if weight is None else weight[batch]
@@ -107,7 +106,7 @@ class Walk:
         if weight is not None:
             slope = slope * weight[:, None]
         out = np.empty_like(x)
-        out[:m] = features.T @ (slope * (scale / len(y))).astype(x.dtype)
+        out[:m] = product(features.T, (slope * (scale / len(y))).astype(x.dtype))
         if self.alpha:  # small batches of many features spend their time on passes over x, not on products
             out[:m] += (2.0 * self.alpha / self.problem.blocks.present) * x[:m]
         if len(x) > m:
@@ -116,7 +115,7 @@ class Walk:
         return out
 
     def scores(self, x: np.ndarray, features: Any) -> np.ndarray:
-        f = np.asarray(features @ x[: self.m]) * self.problem.scale
+        f = np.asarray(product(features, x[: self.m])) * self.problem.scale
         return f + (x[self.m] - self.mean @ x[: self.m]) if len(x) > self.m else f
 
     def judge(self, x: np.ndarray, block: Block) -> tuple[float, np.ndarray]:

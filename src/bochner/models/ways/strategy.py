@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from ...config import config_context, memory_budget
 from ...losses import Exponential, Huber, Loss, Squared, name_of
 from ...ops import threads
@@ -98,12 +96,17 @@ def choose_exact(rows: int, features: int) -> tuple[str, str]:
 
 
 class Limited:
-    """n_jobs threads in BLAS and in native code, and progress if verbose."""
+    """n_jobs threads in native code, so many in BLAS, and progress if verbose.
 
-    def __init__(self, n_jobs: int | None, verbose: int) -> None:
+    With one thread of BLAS, and all else in tiles that do not hang on threads, a fit has the same bits for any n_jobs.
+    """
+
+    def __init__(self, n_jobs: int | None, verbose: int, blas: int | None = None) -> None:
         self._contexts = ExitStack()
+        blas = blas or n_jobs
+        if blas and blas > 0:
+            self._contexts.enter_context(threads.blas_limited(blas))
         if n_jobs and n_jobs > 0:
-            self._contexts.enter_context(threadpool_limits(n_jobs))
             self._contexts.enter_context(threads.limited(n_jobs))
         if verbose:
             self._contexts.enter_context(config_context(progress=True))

@@ -7,7 +7,7 @@ s g and weights W w, a loss of degree d turns sum W w loss(f, y) + alpha |b|^2 i
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,19 @@ from .problem import Fit, Problem, Units
 
 MEASURED = 2000  # rows by which targets and weights are measured
 NORMAL = 1.4826  # deviations of a normal distribution in the median distance from its median
+
+
+@dataclass(frozen=True)
+class InUnits:
+    """A block with its targets and weights in units."""
+
+    units: Units
+
+    def __call__(self, block: Block) -> Block:
+        units, y, weight = self.units, block.y, block.weight
+        if (units.spread != 1.0).any() or units.centre.any():
+            y = (y - units.centre) / units.spread
+        return block._replace(y=y, weight=None if weight is None else weight / units.weight)
 
 
 class Measure:
@@ -36,13 +49,7 @@ class Measure:
         if isinstance(loss, EpsilonInsensitive):
             in_y = loss.epsilon * own.spread if loss.in_spreads else loss.epsilon
             self.loss = replace(loss, epsilon=in_y / self.units.spread, in_spreads=False)
-        self.problem = replace(problem, blocks=problem.blocks.map(self._code), alpha=self._penalties())
-
-    def _code(self, block: Block) -> Block:
-        units, y, weight = self.units, block.y, block.weight
-        if (units.spread != 1.0).any() or units.centre.any():
-            y = (y - units.centre) / units.spread
-        return block._replace(y=y, weight=None if weight is None else weight / units.weight)
+        self.problem = replace(problem, blocks=problem.blocks.map(InUnits(self.units)), alpha=self._penalties())
 
     def _penalties(self) -> Any:
         if isinstance(self.asked, str | float):

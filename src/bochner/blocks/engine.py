@@ -1,0 +1,83 @@
+"""Who folds partitions: the seam between what is computed and where. `reduce` is the one verb that goes through it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from contextlib import closing
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ..config import get_config
+from .aggregate import Aggregate
+from .partitions import Plan, Tree
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from .base import Blocks
+
+MODULES = {"threads": ".threads", "processes": ".processes"}
+
+
+class Folded(NamedTuple):
+    """A partition as far as it is folded: its rows up to `stop` are in the partial; `finished` if these are all."""
+
+    number: int
+    stop: int
+    partial: Any
+    finished: bool
+
+
+class Engine(ABC):
+    """Folds the partitions of a plan by an aggregate's `step`, in any order and wherever it likes."""
+
+    @abstractmethod
+    def fold(
+        self, blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], begun: Folded | None
+    ) -> Generator[Folded]:
+        """The missing partitions as they are folded; one that was begun before may be gone on with.
+
+        A partition may be told of several times, the last time as finished. What is not waited for any more, because
+        the caller closed the iterator, is left undone.
+        """
+
+
+class Record(Protocol):
+    """Keeps what is done of one reduce, so that it can be taken up again."""
+
+    plan: Plan
+    nodes: dict[tuple[int, int], Any]
+    begun: Folded | None
+
+    def __call__(self, tree: Tree, part: Folded) -> None:
+        """Told after each block of a partition, and when it is finished."""
+
+
+def current_engine() -> Engine:
+    """The engine of the settings, by name or as an object."""
+    chosen = get_config()["engine"]
+    return import_module(MODULES[chosen], __package__).engine if isinstance(chosen, str) else chosen
+
+
+def reduce(blocks: Blocks, aggregate: Aggregate[Any], title: str = "", record: Record | None = None) -> Any:
+    """What the aggregate makes of all rows: partitions folded by the engine, combined along the tree."""
+    plan = Plan.of(aggregate, blocks.n_rows) if record is None else record.plan
+    begun = None if record is None else record.begun
+    tree = Tree(len(plan), aggregate.combine, {} if record is None else record.nodes)
+    missing = tree.missing()
+    if not missing:
+        return tree.root
+    done = {number: plan[number].start for number in missing}  # the rows before are in the partial
+    if begun is not None:
+        done[begun.number] = begun.stop
+    before = plan.n_rows - sum(plan[number].stop - start for number, start in done.items())
+    parts = current_engine().fold(blocks, aggregate, plan, missing, begun)
+    with Progress(title, plan.n_rows, before) as progress, closing(parts):
+        for part in parts:
+            if part.finished:
+                tree.add(part.number, part.partial)
+            progress.advance(part.stop - done[part.number])
+            done[part.number] = part.stop
+            if record is not None:
+                record(tree, part)
+    return tree.root

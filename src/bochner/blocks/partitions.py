@@ -1,0 +1,127 @@
+"""How rows are parted, and how what the parts gave is put together: the same for any number of workers.
+
+A partition is some neighbouring blocks. Its bounds follow from the rows, from what an aggregate declares and from the
+settings, never from threads or workers. Partials are combined along a fixed binary tree over the partitions, so that
+float sums too have the same bits whoever made them, and in whatever order they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..config import get_config, memory_budget
+from .aggregate import Aggregate
+
+LARGEST = 1 << 14  # rows of a block; more than this gains nothing
+TOGETHER = 4  # blocks that have the room of one where several are folded side by side
+SHARE = 32  # of the memory budget, this part at most may be partials that wait to be combined
+SMALL = 1 << 24  # bytes of a partial that are nothing
+
+
+def rows_per_block(width: float) -> int:
+    """Rows of `width` float64 numbers that take a sixteenth of the memory budget; or the setting block_rows."""
+    chosen = get_config()["block_rows"]
+    if chosen != "auto":
+        return int(chosen)
+    return int(np.clip(memory_budget() // int(16 * 8 * max(width, 1)), 1, LARGEST))
+
+
+class Partition(NamedTuple):
+    """The rows start..stop-1, the piece of that number."""
+
+    number: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rows in partitions of `blocks` blocks of `rows` rows each; the last ones may be shorter."""
+
+    n_rows: int
+    rows: int
+    blocks: int = 1
+
+    @classmethod
+    def of(cls, aggregate: Aggregate[Any], n_rows: int) -> Plan:
+        """Light steps have a block to a partition. Steps that use all threads have as few as the tree has room for:
+
+        it keeps one partial for each of its levels, and of a large Gram matrix there is room for one alone.
+        """
+        if not aggregate.is_parallel:
+            return cls(n_rows, aggregate.rows or rows_per_block(TOGETHER * aggregate.width))
+        rows = aggregate.rows or rows_per_block(aggregate.width)
+        room = max(memory_budget() // SHARE, SMALL) // max(aggregate.partial_bytes, 1)
+        most = 1 << max(min(room, 7) - 1, 0)  # a tree over 2^k partitions keeps k + 1 partials
+        return cls(n_rows, rows, max(1, -(-n_rows // (rows * most))))
+
+    def __len__(self) -> int:
+        return max(1, -(-self.n_rows // (self.rows * self.blocks)))
+
+    def __getitem__(self, number: int) -> Partition:
+        size = self.rows * self.blocks
+        return Partition(number, number * size, min((number + 1) * size, self.n_rows))
+
+    def __iter__(self) -> Iterator[Partition]:
+        return (self[number] for number in range(len(self)))
+
+    def of_row(self, row: int) -> int:
+        return row // (self.rows * self.blocks)
+
+
+Node = tuple[int, int]  # the level above the partitions, and the place in it: it stands for 2^level of them
+
+
+class Tree:
+    """Partials of finished partitions, combined as soon as both halves of a node are there."""
+
+    def __init__(self, count: int, combine: Callable[[Any, Any], Any], nodes: dict[Node, Any] | None = None) -> None:
+        self.count, self.combine = count, combine
+        self.nodes: dict[Node, Any] = dict(nodes or {})
+
+    def add(self, number: int, partial: Any) -> None:
+        """The partial of one partition; None if it had no rows."""
+        level, place = 0, number
+        while self._size(level) > 1:
+            other = place ^ 1
+            if other >= self._size(level):  # nothing beside it: it goes up as it is
+                pass
+            elif (level, other) in self.nodes:
+                beside = self.nodes.pop((level, other))
+                partial = self._both(beside, partial) if other < place else self._both(partial, beside)
+            else:
+                break
+            level, place = level + 1, place // 2
+        self.nodes[level, place] = partial
+
+    def _both(self, left: Any, right: Any) -> Any:
+        if left is None or right is None:
+            return right if left is None else left
+        return self.combine(left, right)
+
+    def _size(self, level: int) -> int:
+        return -(-self.count >> level)
+
+    def missing(self) -> list[int]:
+        """The partitions that are not yet there."""
+        there: set[int] = set()
+        for level, place in self.nodes:
+            there.update(range(place << level, min((place + 1) << level, self.count)))
+        return [number for number in range(self.count) if number not in there]
+
+    @property
+    def is_complete(self) -> bool:
+        return self._top in self.nodes
+
+    @property
+    def root(self) -> Any:
+        """What all partitions gave together; None if there were no rows."""
+        return self.nodes.get(self._top)
+
+    @property
+    def _top(self) -> Node:
+        return (self.count - 1).bit_length(), 0

@@ -1,0 +1,99 @@
+"""The engine of this process: blocks are read ahead by a thread, and folded by as many as calls may use.
+
+A step that uses all threads itself has them to itself. Others keep to one thread each, and BLAS to one for all: with
+several, its sums have other bits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from ..config import config_context, get_config
+from ..ops import threads
+from .aggregate import Aggregate
+from .engine import Engine, Folded
+from .partitions import TOGETHER, Plan
+
+if TYPE_CHECKING:
+    from .base import Block, Blocks
+
+
+MOST = 8 * TOGETHER  # blocks that are folded side by side take half of the memory budget at most
+
+
+class ThreadEngine(Engine):
+    """Partitions one after another, or side by side."""
+
+    def fold(
+        self, blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], begun: Folded | None
+    ) -> Generator[Folded]:
+        workers = 1 if aggregate.is_parallel else min(threads.count(), len(missing), MOST)
+        with threads.blas_limited():
+            if workers == 1 or plan.blocks > 1:
+                yield from one_after_another(blocks, aggregate, plan, missing, begun)
+            else:
+                yield from side_by_side(blocks, aggregate, plan, missing, workers)
+
+
+def one_after_another(
+    blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], begun: Folded | None
+) -> Iterator[Folded]:
+    for run in neighbours(missing, None if begun is None else begun.number):
+        start, partial = plan[run[0]].start, None
+        if begun is not None and begun.number == run[0]:
+            start, partial = begun.stop, begun.partial
+        for block in blocks.ahead(start, plan[run[-1]].stop, plan.rows):
+            number, stop = plan.of_row(block.start), min(block.start + plan.rows, plan.n_rows)
+            partial = aggregate.step(partial, block)
+            finished = stop == plan[number].stop
+            yield Folded(number, stop, partial, finished)
+            if finished:
+                partial = None
+
+
+def side_by_side(
+    blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], workers: int
+) -> Iterator[Folded]:
+    """Partitions of one block each; they are told of in their order."""
+    settings, waiting = get_config(), deque[tuple[int, "Future[Any]"]]()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for run in neighbours(missing):
+                for block in blocks.ahead(plan[run[0]].start, plan[run[-1]].stop, plan.rows):
+                    waiting.append((plan.of_row(block.start), pool.submit(alone, settings, aggregate, block)))
+                    if len(waiting) > workers:
+                        yield first_of(waiting, plan)
+            while waiting:
+                yield first_of(waiting, plan)
+        finally:
+            for _, future in waiting:  # after an error or an interrupt, what has not begun is left undone
+                future.cancel()
+
+
+def first_of(waiting: deque[tuple[int, Future[Any]]], plan: Plan) -> Folded:
+    number, future = waiting.popleft()
+    return Folded(number, plan[number].stop, future.result(), True)
+
+
+def alone(settings: dict[str, Any], aggregate: Aggregate[Any], block: Block) -> Any:
+    """A step in a thread of a pool, which has settings of its own until it is told."""
+    with config_context(**settings), threads.limited(1):
+        return aggregate.step(None, block)
+
+
+def neighbours(numbers: list[int], apart: int | None = None) -> Iterator[list[int]]:
+    """Lists of numbers that follow one another, to be read in one go; one may begin a list of its own."""
+    run: list[int] = []
+    for number in numbers:
+        if run and (number != run[-1] + 1 or number == apart):
+            yield run
+            run = []
+        run.append(number)
+    if run:
+        yield run
+
+
+engine = ThreadEngine()

@@ -1,0 +1,59 @@
+"""Small fits of every loss with every solver that takes it: what the seams of blocks are tested with."""
+
+import warnings
+
+import numpy as np
+
+from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
+from bochner.losses import CLASSIFYING, REGRESSING
+from bochner.models.ways.strategy import solvers_for
+from bochner.solvers import SGD, Adam, DoublyStochastic
+
+rng = np.random.default_rng(7)
+X = rng.standard_normal((300, 4))
+Y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(300)
+LABELS = np.array(["low", "middle", "high"])[np.digitize(Y, [-0.5, 0.5])]
+METHODS = {
+    "sgd": SGD(epochs=3, batch_size=32),
+    "adam": Adam(epochs=3, batch_size=32),
+    "doubly_stochastic": DoublyStochastic(batch_size=32, features=8),
+}
+
+
+def battery():
+    """Names of fits: task, loss, solver, and whether the penalty is chosen."""
+    names = []
+    for task, losses in (("regression", REGRESSING), ("classification", CLASSIFYING)):
+        for loss, made in losses.items():
+            for solver in solvers_for(made):
+                names.append(f"{task} {loss} {solver}")
+    return [*names, "regression squared cholesky auto", "regression squared cholesky loo",
+            "classification squared cholesky auto", "classification squared cg auto",
+            "classification logistic newton auto", "regression epsilon_insensitive dual auto"]  # fmt: skip
+
+
+BATTERY = battery()
+
+
+def model_of(name, **settings):
+    task, loss, solver, *rest = name.split()
+    kind = RandomFeatureRegressor if task == "regression" else RandomFeatureClassifier
+    settings = {"alpha": rest[0] if rest else 0.1, **settings}
+    if solver == "box":
+        settings["max_coefficient"] = 5.0
+    return kind(RandomFourier(32), loss=loss, solver=METHODS.get(solver, solver), random_state=0, **settings)
+
+
+def targets_of(name):
+    return Y if name.startswith("regression") else LABELS
+
+
+def fitted(name, rows=X, checkpoint=None, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model_of(name, **settings).fit(rows, targets_of(name), checkpoint=checkpoint)
+
+
+def numbers(model):
+    """All that a fit found."""
+    return [model.coef_, np.asarray(model.intercept_), np.asarray(model.alpha_), np.asarray(model.solution_.iterations)]
