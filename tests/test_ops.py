@@ -65,7 +65,7 @@ def bin_arguments(rng, dtype):
     return x, shift, pitch, integers(rng, (4, 4), 63, np.uint64), 17
 
 
-def wave_arguments(rng, alone, bits, amplitude):
+def cos_sin_arguments(rng, alone, bits, amplitude):
     table = reference.cosine_table(bits, amplitude)
     return integers(rng, (5, 6), 32, np.uint32), integers(rng, alone, 32, np.uint32), table
 
@@ -129,12 +129,12 @@ EXAMPLES = {
             for shape in ((7, 5, 1), (7, 5, 33), (64, 16, 64), (200, 37, 1131), (130, 9000, 2300), (65, 300, 9))
         ]
     ),
-    "waves": lambda r: [
+    "cos_sin": lambda r: [
         (r.standard_normal((4, 6)).astype(t), r.uniform(0, 6, k).astype(t), t(0.5)) for t in FLOATS for k in (0, 1, 6)
     ],
     "bins": lambda r: [bin_arguments(r, t) for t in FLOATS],
     "project": lambda r: list(projection_arguments(r)),
-    "project_waves": lambda r: [
+    "project_cos_sin": lambda r: [
         (x, w, integers(r, len(w), 32, np.uint32), integers(r, alone, 32, np.uint32), reference.cosine_table(*table))
         for x, w in projection_arguments(r)
         for alone in {0, 1, len(w)}
@@ -151,13 +151,13 @@ EXAMPLES = {
         for x, w in projection_arguments(r)
         for t in (np.int8, np.int16)
     ],
-    "fastfood_waves": lambda r: [
+    "fastfood_cos_sin": lambda r: [
         (*fastfood_arguments(r, t, d, n), kept, r.uniform(0, 6, alone).astype(t), t(0.5))
         for t in FLOATS
         for d, n in SIZES
         for kept, alone in ((3 * n, 0), (2 * n + 1, 1))
     ],
-    "fastfood_waves_integer": lambda r: [
+    "fastfood_cos_sin_integer": lambda r: [
         (
             codes(r, (4, d), t),
             *expansions(r, 3, n),
@@ -173,7 +173,7 @@ EXAMPLES = {
         for kept, alone in ((3 * n, 0), (2 * n + 1, 1))
         for table in ((10, 127), (14, 8191))
     ],
-    "dense_waves": lambda r: [
+    "dense_cos_sin": lambda r: [
         (x, w, r.uniform(0, 6, alone).astype(x.dtype), x.dtype.type(0.5))
         for x, w, _ in dense_arguments(r)
         for alone in {0, 1, len(w) - len(w) // 3, len(w)}
@@ -202,7 +202,9 @@ EXAMPLES = {
         (codes(r, (6, d), t), integers(r, (5, d), 32, np.uint32)) for d in (1, 300) for t in CODES
     ],
     "phase": lambda r: [(integers(r, (4, 7), 32, np.int32), integers(r, 7, 32, np.uint32))],
-    "waves_integer": lambda r: [wave_arguments(r, k, *table) for k in (0, 1, 6) for table in ((10, 127), (14, 8191))],
+    "cos_sin_integer": lambda r: [
+        cos_sin_arguments(r, k, *table) for k in (0, 1, 6) for table in ((10, 127), (14, 8191))
+    ],
     "fastfood_integer": lambda r: [
         (codes(r, (4, d), t), *expansions(r, 3, n), codes(r, (3, n)), shift)
         for d, n in SIZES
@@ -277,7 +279,7 @@ def test_native_equals_reference_bit_for_bit(name, chosen_set):
             assert np.array_equal(result, expected)
 
 
-PRODUCTS = ("project", "project_waves", "project_maxout", "project_winners", "project_lookup", "gram", "dense_maxout",
+PRODUCTS = ("project", "project_cos_sin", "project_maxout", "project_winners", "project_lookup", "gram", "dense_maxout",
             "cross", "scores")  # fmt: skip
 
 
@@ -345,16 +347,16 @@ def test_an_instruction_set_with_wrong_products_is_left_with_a_warning(chosen_se
         native.use_instruction_set(chosen_set)
 
 
-ROUNDED = ("waves", "fastfood_waves", "dense_waves")  # cos and sin of floats are defined up to rounding
+ROUNDED = ("cos_sin", "fastfood_cos_sin", "dense_cos_sin")  # cos and sin of floats are defined up to rounding
 
 
 @pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")
-def test_float_waves_are_the_same_bits_on_every_instruction_set():
+def test_float_cosines_are_the_same_bits_on_every_instruction_set():
     before, x = native.instruction_set(), np.random.default_rng(0).uniform(-9000, 9000, (20, 133)).astype(np.float32)
     results = []
     for name in SETS:
         native.use_instruction_set(name)
-        results.append(native.waves(x, np.ones(3, np.float32), np.float32(0.7)))
+        results.append(native.cos_sin(x, np.ones(3, np.float32), np.float32(0.7)))
     native.use_instruction_set(before)
     assert all(np.array_equal(results[0], other) for other in results[1:])
 
@@ -367,14 +369,14 @@ def test_sine_and_cosine_of_floats(chosen_set):
     edges = np.arange(-12_000, 12_000) * (np.pi / 4)
     x = np.concatenate([*near, edges, [0.0, -0.0, 1e-45, -1e-40, 8192.0, -8192.0]]).astype(np.float32)
     none, one = np.empty(0, np.float32), np.float32(1.0)
-    waves = native.waves(x[None], none, one)[0]
-    assert np.abs(waves[0::2] - np.cos(x.astype(np.float64))).max() < 1.5e-7
-    assert np.abs(waves[1::2] - np.sin(x.astype(np.float64))).max() < 1.5e-7
+    pairs = native.cos_sin(x[None], none, one)[0]
+    assert np.abs(pairs[0::2] - np.cos(x.astype(np.float64))).max() < 1.5e-7
+    assert np.abs(pairs[1::2] - np.sin(x.astype(np.float64))).max() < 1.5e-7
     far = np.float32([1e5, -1e10, 3e38])
-    waves = native.waves(far[None], none, one)[0]
-    np.testing.assert_allclose(waves[0::2], np.cos(far.astype(np.float64)), atol=1e-7)
-    np.testing.assert_allclose(waves[1::2], np.sin(far.astype(np.float64)), atol=1e-7)
-    assert np.isnan(native.waves(np.float32([[np.nan]]), none, one)).all()
+    pairs = native.cos_sin(far[None], none, one)[0]
+    np.testing.assert_allclose(pairs[0::2], np.cos(far.astype(np.float64)), atol=1e-7)
+    np.testing.assert_allclose(pairs[1::2], np.sin(far.astype(np.float64)), atol=1e-7)
+    assert np.isnan(native.cos_sin(np.float32([[np.nan]]), none, one)).all()
 
 
 @pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")

@@ -126,9 +126,9 @@ class Fastfood(FrequencyBasis):
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         *expansion, calibration, words, kept = weights
-        return ops.fastfood_waves(X, *expansion, calibration, int(kept), *self._phases(words, X.dtype))
+        return ops.fastfood_cos_sin(X, *expansion, calibration, int(kept), *self._phases(words, X.dtype))
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         *expansion, multipliers, words, kept = weights
         table = self._cosine_table()
-        return ops.fastfood_waves_integer(X, *expansion, self.shift_, multipliers.ravel(), int(kept), words, table)
+        return ops.fastfood_cos_sin_integer(X, *expansion, self.shift_, multipliers.ravel(), int(kept), words, table)

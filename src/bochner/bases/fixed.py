@@ -137,9 +137,9 @@ class FixedFourier(Basis):
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         table, words = weights
         phases = (words * (TURN * 2.0**-32)).astype(X.dtype)
-        return ops.dense_waves(X, table, phases, X.dtype.type(np.sqrt(2.0 / self._m)))
+        return ops.dense_cos_sin(X, table, phases, X.dtype.type(np.sqrt(2.0 / self._m)))
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         table, words = weights
         cosines = ops.cosine_table(TABLE_BITS[str(self.precision)], self._limit)
-        return ops.waves_integer(ops.project_phase(X, table), words, cosines)
+        return ops.cos_sin_integer(ops.project_phase(X, table), words, cosines)

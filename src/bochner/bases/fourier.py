@@ -130,25 +130,25 @@ class RandomFourier(FrequencyBasis):
 
     def _map(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         directions, words = weights
-        return ops.dense_waves(X, directions, *self._phases(words, X.dtype))
+        return ops.dense_cos_sin(X, directions, *self._phases(words, X.dtype))
 
     def _map_into(self, out: np.ndarray, feature_map: Any, X: Any, weights: tuple[np.ndarray, ...]) -> None:
         if self._is_integer:
             super()._map_into(out, feature_map, X, weights)
             return
         directions, words = weights
-        ops.dense_waves(X, directions, *self._phases(words, X.dtype), out)
+        ops.dense_cos_sin(X, directions, *self._phases(words, X.dtype), out)
 
     def _is_fused(self, dtype: np.dtype) -> bool:
         if self._is_integer:
-            return ops.has_fast("project_waves") and not isinstance(self.kernel_, Product)
+            return ops.has_fast("project_cos_sin") and not isinstance(self.kernel_, Product)
         return ops.projects_dense(dtype)
 
     def _map_integer(self, X: Any, weights: tuple[np.ndarray, ...]) -> np.ndarray:
         *directions, words = weights
         if len(directions) == 1:
-            return ops.waves_integer(ops.project_phase(X, directions[0]), words, self._cosine_table())
-        return ops.project_waves(X, *directions, words, self._cosine_table())
+            return ops.cos_sin_integer(ops.project_phase(X, directions[0]), words, self._cosine_table())
+        return ops.project_cos_sin(X, *directions, words, self._cosine_table())
 
     # ---- frequencies for bandwidth 1 ----
 

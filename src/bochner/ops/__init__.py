@@ -16,11 +16,11 @@ from . import native, reference
 
 ORDER = ("native", "reference")
 NAMES = (
-    "fwht", "fastfood", "maxout", "winners", "gates", "stumps", "waves", "bins", "fastfood_waves", "binned",
-    "dense_waves", "dense_maxout", "dense_winners",
-    "quantize", "project", "project_phase", "phase", "waves_integer", "fastfood_integer", "calibrate", "rescale",
+    "fwht", "fastfood", "maxout", "winners", "gates", "stumps", "cos_sin", "bins", "fastfood_cos_sin", "binned",
+    "dense_cos_sin", "dense_maxout", "dense_winners",
+    "quantize", "project", "project_phase", "phase", "cos_sin_integer", "fastfood_integer", "calibrate", "rescale",
     "lookup",
-    "project_waves", "project_maxout", "project_winners", "project_lookup", "fastfood_waves_integer",
+    "project_cos_sin", "project_maxout", "project_winners", "project_lookup", "fastfood_cos_sin_integer",
     "gram", "float_gram", "cross", "scores", "philox",
 )  # fmt: skip
 TABLE: dict[tuple[str, str], Callable[..., Any]] = {(name, "reference"): getattr(reference, name) for name in NAMES}
@@ -58,7 +58,7 @@ def has_fast(name: str) -> bool:
 
 def projects_dense(dtype: Any) -> bool:
     """Whether float projections of that dtype are used up while they are in cache, and never kept."""
-    return has_fast("dense_waves") and native.projects(dtype)
+    return has_fast("dense_cos_sin") and native.projects(dtype)
 
 
 def describe() -> dict[str, Any]:
@@ -86,12 +86,12 @@ class Op:
         raise LookupError(f"no backend has the op {self.name!r}.")
 
 
-fwht, fastfood, maxout, winners, gates, stumps, waves, bins, fastfood_waves, binned = map(Op, NAMES[:10])
-dense_waves, dense_maxout, dense_winners = map(Op, NAMES[10:13])
-quantize, project, project_phase, phase, waves_integer, fastfood_integer, calibrate, rescale, lookup = map(
+fwht, fastfood, maxout, winners, gates, stumps, cos_sin, bins, fastfood_cos_sin, binned = map(Op, NAMES[:10])
+dense_cos_sin, dense_maxout, dense_winners = map(Op, NAMES[10:13])
+quantize, project, project_phase, phase, cos_sin_integer, fastfood_integer, calibrate, rescale, lookup = map(
     Op, NAMES[13:22]
 )
-project_waves, project_maxout, project_winners, project_lookup, fastfood_waves_integer = map(Op, NAMES[22:27])
+project_cos_sin, project_maxout, project_winners, project_lookup, fastfood_cos_sin_integer = map(Op, NAMES[22:27])
 gram, float_gram, cross, scores, philox = map(Op, NAMES[27:])
 cosine_table, NotFiniteError = reference.cosine_table, reference.NotFiniteError
 streams.generate = philox  # streams stand below ops, so they are told

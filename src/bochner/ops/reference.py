@@ -81,7 +81,9 @@ def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, heigh
     return np.where(x[:, coordinates] > thresholds, height, -height)
 
 
-def waves(projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None) -> np.ndarray:
+def cos_sin(
+    projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
+) -> np.ndarray:
     """height cos p, height sin p in neighbouring columns; with one phase b more projection at the end: cos(p + b)."""
     pairs = projections.shape[1] - len(phases)
     if out is None:
@@ -162,8 +164,8 @@ def cosine_table(index_bits: int, amplitude: int) -> np.ndarray:
     return np.rint(amplitude * portable.cosine_of_turns(turns)).astype(dtype)
 
 
-def waves_integer(phases: np.ndarray, offsets: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """`waves` from uint32 phases: round to the table's index bits, look up; sine is the table three quarters on."""
+def cos_sin_integer(phases: np.ndarray, offsets: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """`cos_sin` from uint32 phases: round to the table's index bits, look up; sine is the table three quarters on."""
     bits = len(table).bit_length() - 1
     pairs, mask = phases.shape[1] - len(offsets), np.uint32(len(table) - 1)
     phases = phases.copy()
@@ -211,11 +213,11 @@ def lookup(values: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray,
 # ---- several of the above in one: fast versions do the second while the tile of the first is in cache ----
 
 
-def dense_waves(
+def dense_cos_sin(
     x: Any, directions: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
 ) -> np.ndarray:
-    """Waves of float projections; x may be sparse."""
-    return waves(np.asarray(x @ directions.T), phases, height, out)
+    """Cosines and sines of float projections; x may be sparse."""
+    return cos_sin(np.asarray(x @ directions.T), phases, height, out)
 
 
 def dense_maxout(
@@ -236,7 +238,7 @@ def dense_winners(x: Any, directions: np.ndarray, pool_size: int) -> np.ndarray:
     return winners(np.asarray(x @ directions.T), pool_size)
 
 
-def fastfood_waves(
+def fastfood_cos_sin(
     x: np.ndarray,
     signs: np.ndarray,
     permutation: np.ndarray,
@@ -246,11 +248,11 @@ def fastfood_waves(
     phases: np.ndarray,
     height: np.number,
 ) -> np.ndarray:
-    """Waves of the first `kept` structured projections."""
-    return waves(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
+    """Cosines and sines of the first `kept` structured projections."""
+    return cos_sin(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
 
 
-def fastfood_waves_integer(
+def fastfood_cos_sin_integer(
     x: np.ndarray,
     signs: np.ndarray,
     permutation: np.ndarray,
@@ -262,13 +264,13 @@ def fastfood_waves_integer(
     table: np.ndarray,
 ) -> np.ndarray:
     projections = fastfood_integer(x, signs, permutation, gaussian, shift)
-    return waves_integer(phase(projections, multipliers)[:, :kept], offsets, table)
+    return cos_sin_integer(phase(projections, multipliers)[:, :kept], offsets, table)
 
 
-def project_waves(
+def project_cos_sin(
     x: np.ndarray, directions: np.ndarray, multipliers: np.ndarray, offsets: np.ndarray, table: np.ndarray
 ) -> np.ndarray:
-    return waves_integer(phase(project(x, directions), multipliers), offsets, table)
+    return cos_sin_integer(phase(project(x, directions), multipliers), offsets, table)
 
 
 def project_maxout(

@@ -14,34 +14,34 @@ from typing import Any
 import numpy as np
 
 from .. import threads
+from .instruction_sets import EMULATED, PLAIN, _native, instruction_set, instruction_sets, use_instruction_set
 from .projections import (
+    dense_cos_sin,
     dense_maxout,
-    dense_waves,
     dense_winners,
     project,
+    project_cos_sin,
     project_lookup,
     project_maxout,
-    project_waves,
     project_winners,
     projects,
 )
 from .rows import (
     binned,
     bins,
+    cos_sin,
     fastfood,
+    fastfood_cos_sin,
+    fastfood_cos_sin_integer,
     fastfood_integer,
-    fastfood_waves,
-    fastfood_waves_integer,
     fwht,
     gates,
     maxout,
     philox,
     quantize,
     stumps,
-    waves,
     winners,
 )
-from .sets import EMULATED, PLAIN, _native, instruction_set, instruction_sets, use_instruction_set
 from .sums import cross, float_gram, gram, scores
 
 __all__ = ["EMULATED", "FUNCTIONS", "PLAIN", "instruction_set", "instruction_sets", "projects", "use_instruction_set"]
@@ -69,9 +69,9 @@ if _native is not None:
     FUNCTIONS = {
         f.__name__: f
         for f in (
-            fwht, fastfood, fastfood_waves, fastfood_integer, fastfood_waves_integer, waves, maxout, winners, gates,
-            stumps, quantize, bins, binned, philox, dense_waves, dense_maxout, dense_winners, project, project_winners,
-            project_waves, project_maxout, project_lookup, gram, float_gram, cross, scores,
+            fwht, fastfood, fastfood_cos_sin, fastfood_integer, fastfood_cos_sin_integer, cos_sin, maxout, winners,
+            gates, stumps, quantize, bins, binned, philox, dense_cos_sin, dense_maxout, dense_winners, project,
+            project_winners, project_cos_sin, project_maxout, project_lookup, gram, float_gram, cross, scores,
         )
     }  # fmt: skip
     if os.environ.get("BOCHNER_INSTRUCTION_SET"):

@@ -8,8 +8,8 @@ import numpy as np
 
 from .. import reference
 from ..threads import over_rows
-from .rows import ROWS, waves, winners
-from .sets import PLAIN, _native, instruction_set
+from .instruction_sets import PLAIN, _native, instruction_set
+from .rows import ROWS, cos_sin, winners
 
 PACKED_ROWS = 512  # whose float projections cost much more than packing the directions
 
@@ -28,17 +28,17 @@ def _can_project(x: Any, directions: np.ndarray) -> bool:
     return is_dense and projects(x.dtype) and len(x) >= PACKED_ROWS
 
 
-def dense_waves(
+def dense_cos_sin(
     x: Any, directions: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
 ) -> np.ndarray:
     if not _can_project(x, directions):
-        return waves(np.asarray(x @ directions.T), phases, height, out)
+        return cos_sin(np.asarray(x @ directions.T), phases, height, out)
     x, directions = np.ascontiguousarray(x), np.ascontiguousarray(directions)
     phases = np.ascontiguousarray(phases, dtype=np.float32)
     made = np.empty((len(x), 2 * len(directions) - len(phases)), dtype=np.float32) if out is None else out
 
     def part(rows: slice) -> None:
-        _native.dense_waves(x[rows], directions, phases, height.item(), made[rows])
+        _native.dense_cos_sin(x[rows], directions, phases, height.item(), made[rows])
 
     over_rows(part, len(x), PACKED_ROWS)
     return made
@@ -90,14 +90,14 @@ def project_winners(x: np.ndarray, directions: np.ndarray, pool_size: int) -> np
     return out
 
 
-def project_waves(
+def project_cos_sin(
     x: np.ndarray, directions: np.ndarray, multipliers: np.ndarray, offsets: np.ndarray, table: np.ndarray
 ) -> np.ndarray:
     x, directions, multipliers, offsets, table = map(np.ascontiguousarray, (x, directions, multipliers, offsets, table))
     out = np.empty((len(x), 2 * len(directions) - len(offsets)), dtype=table.dtype)
 
     def part(rows: slice) -> None:
-        _native.project_waves(x[rows], directions, multipliers, offsets, table, out[rows])
+        _native.project_cos_sin(x[rows], directions, multipliers, offsets, table, out[rows])
 
     over_rows(part, len(x), ROWS)
     return out

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import reference
 from ..threads import over_rows
-from .sets import _native
+from .instruction_sets import _native
 
 ROWS = 64  # that are worth a thread
 WIDE = 1 << 16  # numbers that are worth a thread, where a row is cheap
@@ -30,7 +30,7 @@ def fastfood(
     return out
 
 
-def fastfood_waves(
+def fastfood_cos_sin(
     x: np.ndarray,
     signs: np.ndarray,
     permutation: np.ndarray,
@@ -41,13 +41,13 @@ def fastfood_waves(
     height: np.number,
 ) -> np.ndarray:
     if x.dtype != np.float32:
-        return reference.waves(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
+        return reference.cos_sin(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
     x, out = np.ascontiguousarray(x), np.empty((len(x), 2 * kept - len(phases)), dtype=np.float32)
     weights = [np.ascontiguousarray(w, dtype=np.float32) for w in (gaussian, calibration)]
     phases = np.ascontiguousarray(phases, dtype=np.float32)
 
     def part(rows: slice) -> None:
-        _native.fastfood_waves(x[rows], signs, permutation, *weights, phases, height.item(), out[rows])
+        _native.fastfood_cos_sin(x[rows], signs, permutation, *weights, phases, height.item(), out[rows])
 
     over_rows(part, len(x), ROWS)
     return out
@@ -63,7 +63,7 @@ def fastfood_integer(
     return out
 
 
-def fastfood_waves_integer(
+def fastfood_cos_sin_integer(
     x: np.ndarray,
     signs: np.ndarray,
     permutation: np.ndarray,
@@ -78,7 +78,7 @@ def fastfood_waves_integer(
     multipliers, offsets, table = map(np.ascontiguousarray, (multipliers, offsets, table))
 
     def part(rows: slice) -> None:
-        _native.fastfood_waves_integer(
+        _native.fastfood_cos_sin_integer(
             x[rows], signs, permutation, gaussian, shift, multipliers, offsets, table, out[rows]
         )
 
@@ -86,13 +86,15 @@ def fastfood_waves_integer(
     return out
 
 
-def waves(projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None) -> np.ndarray:
+def cos_sin(
+    projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
+) -> np.ndarray:
     if projections.dtype != np.float32:
-        return reference.waves(projections, phases, height, out)
+        return reference.cos_sin(projections, phases, height, out)
     x, phases = np.ascontiguousarray(projections), np.ascontiguousarray(phases, dtype=np.float32)
     fits = out is not None and out.flags.c_contiguous
     made = out if fits and out is not None else np.empty((len(x), 2 * x.shape[1] - len(phases)), dtype=np.float32)
-    over_rows(lambda rows: _native.waves(x[rows], phases, height.item(), made[rows]), len(x), ROWS)
+    over_rows(lambda rows: _native.cos_sin(x[rows], phases, height.item(), made[rows]), len(x), ROWS)
     if out is not None and not fits:
         out[:] = made
     return made if out is None else out

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import reference, threads
 from ..threads import over_rows, run
-from .sets import _native
+from .instruction_sets import _native
 
 MOST_ROWS = 1 << 14  # whose products of 8-bit numbers add up to less than 2^31
 MOST_COLUMNS = 64  # that are few: with more, BLAS is faster
