@@ -26,7 +26,7 @@ def test_a_wrong_result_has_no_speed():
     assert not is_transform(lambda y: y.__setitem__(slice(None), 0.0), x)
 
 
-@pytest.mark.skipif(not native.FUNCTIONS, reason="the extension is not installed")
+@pytest.mark.skipif(not native.INSTALLED, reason="the extension is not installed")
 def test_a_broken_kernel_stops_the_bench(monkeypatch):
     monkeypatch.setattr(native, "gram", lambda z: np.zeros((z.shape[1], z.shape[1]), dtype=np.int64))
     with pytest.raises(WrongResultError, match="gram of int8"):

@@ -6,14 +6,16 @@ import numpy as np
 
 from .. import reference
 from ..threads import over_rows
+from .backend import CODES, FEATURES, FLOATS, NUMBERS, serves
 from .instruction_sets import _native
 
 ROWS = 64  # that are worth a thread
 WIDE = 1 << 16  # numbers that are worth a thread, where a row is cheap
 BINNED = (np.int8, np.float32, np.float64)
-GATED = (np.int8, np.int16, np.float32, np.float64)
+GATED = (*FEATURES, *FLOATS)
 
 
+@serves(dtypes=NUMBERS)
 def fwht(x: np.ndarray) -> np.ndarray:
     out = np.array(x, order="C")
     rows = out.reshape(-1, out.shape[-1])
@@ -21,6 +23,7 @@ def fwht(x: np.ndarray) -> np.ndarray:
     return out
 
 
+@serves(dtypes=FLOATS)
 def fastfood(
     x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, calibration: np.ndarray
 ) -> np.ndarray:
@@ -30,6 +33,7 @@ def fastfood(
     return out
 
 
+@serves(dtypes=("float32",))
 def fastfood_cos_sin(
     x: np.ndarray,
     signs: np.ndarray,
@@ -40,8 +44,6 @@ def fastfood_cos_sin(
     phases: np.ndarray,
     height: np.number,
 ) -> np.ndarray:
-    if x.dtype != np.float32:
-        return reference.cos_sin(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
     x, out = np.ascontiguousarray(x), np.empty((len(x), 2 * kept - len(phases)), dtype=np.float32)
     weights = [np.ascontiguousarray(w, dtype=np.float32) for w in (gaussian, calibration)]
     phases = np.ascontiguousarray(phases, dtype=np.float32)
@@ -53,6 +55,21 @@ def fastfood_cos_sin(
     return out
 
 
+@serves("fastfood_cos_sin", dtypes=("float64",), note="cosines by numpy")
+def fastfood_then_cos_sin(
+    x: np.ndarray,
+    signs: np.ndarray,
+    permutation: np.ndarray,
+    gaussian: np.ndarray,
+    calibration: np.ndarray,
+    kept: int,
+    phases: np.ndarray,
+    height: np.number,
+) -> np.ndarray:
+    return reference.cos_sin(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
+
+
+@serves(dtypes=CODES)
 def fastfood_integer(
     x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, shift: int
 ) -> np.ndarray:
@@ -63,6 +80,7 @@ def fastfood_integer(
     return out
 
 
+@serves(dtypes=CODES)
 def fastfood_cos_sin_integer(
     x: np.ndarray,
     signs: np.ndarray,
@@ -86,11 +104,10 @@ def fastfood_cos_sin_integer(
     return out
 
 
+@serves(dtypes=("float32",))
 def cos_sin(
     projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
 ) -> np.ndarray:
-    if projections.dtype != np.float32:
-        return reference.cos_sin(projections, phases, height, out)
     x, phases = np.ascontiguousarray(projections), np.ascontiguousarray(phases, dtype=np.float32)
     fits = out is not None and out.flags.c_contiguous
     made = out if fits and out is not None else np.empty((len(x), 2 * x.shape[1] - len(phases)), dtype=np.float32)
@@ -100,6 +117,7 @@ def cos_sin(
     return made if out is None else out
 
 
+@serves(dtypes=NUMBERS)
 def maxout(projections: np.ndarray, pool_size: int) -> np.ndarray:
     x = np.ascontiguousarray(projections)
     out = np.empty((len(x), x.shape[1] // pool_size), dtype=x.dtype)
@@ -107,6 +125,7 @@ def maxout(projections: np.ndarray, pool_size: int) -> np.ndarray:
     return out
 
 
+@serves(dtypes=NUMBERS)
 def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
     x = np.ascontiguousarray(projections)
     out = np.empty((len(x), x.shape[1] // pool_size), dtype=np.int32)
@@ -114,18 +133,25 @@ def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
     return out
 
 
+@serves(
+    dtypes=("int32",),
+    when=lambda winners, through, pool_size: through.dtype.name in GATED,
+    note=f"letting {', '.join(GATED)} through",
+)
 def gates(winners: np.ndarray, through: np.ndarray, pool_size: int) -> np.ndarray:
-    if winners.dtype != np.int32 or through.dtype not in GATED:
-        return reference.gates(winners, through, pool_size)
     winners, through = np.ascontiguousarray(winners), np.ascontiguousarray(through)
     out = np.empty((len(winners), winners.shape[1] * pool_size), dtype=through.dtype)
     over_rows(lambda rows: _native.gates(winners[rows], through[rows], pool_size, out[rows]), len(out), ROWS)
     return out
 
 
+@serves(dtypes=CODES, when=lambda x, c, t, height: height.dtype == np.int8, note="to int8")
+@serves(
+    dtypes=FLOATS,
+    when=lambda x, c, t, height: height.dtype in (np.int8, x.dtype),
+    note="to int8 or the same dtype",
+)
 def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.number) -> np.ndarray:
-    if x.dtype.kind != "f" and height.dtype != np.int8:
-        return reference.stumps(x, coordinates, thresholds, height)
     x, coordinates = map(np.ascontiguousarray, (x, coordinates))
     if x.dtype.kind == "f":
         thresholds = np.ascontiguousarray(thresholds, dtype=x.dtype)
@@ -144,15 +170,15 @@ def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, heigh
     return out
 
 
+@serves(dtypes=FLOATS)
 def quantize(x: np.ndarray, center: np.ndarray, step: float, low: int, high: int) -> np.ndarray:
-    if x.dtype.kind != "f":
-        return reference.quantize(x, center, step, low, high)
     x, out = np.ascontiguousarray(x), np.empty(x.shape, dtype=np.uint8 if low == 0 else np.int8)
     least = WIDE // max(x.shape[1], 1) + 1
     over_rows(lambda rows: _native.quantize(x[rows], center, step, low, high, out[rows]), len(x), least)
     return out
 
 
+@serves(dtypes=FLOATS)
 def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.ndarray, columns: int) -> np.ndarray:
     x, shift, pitch, multipliers = map(np.ascontiguousarray, (x, shift, pitch, multipliers))
     out = np.empty((len(x), len(shift)), dtype=np.int64)
@@ -160,9 +186,12 @@ def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.nd
     return out
 
 
+@serves(
+    dtypes=("int64",),
+    when=lambda cells, columns, height: max(columns, cells.size) < 2**31 and height.dtype in BINNED,
+    note="to int8, float32 or float64, with indices of 32 bits",
+)
 def binned(cells: np.ndarray, columns: int, height: np.number) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    if max(columns, cells.size) >= 2**31 or height.dtype not in BINNED:
-        return reference.binned(cells, columns, height)
     cells, (n, grids) = np.ascontiguousarray(cells), cells.shape
     data, indices = np.empty(cells.size, dtype=height.dtype), np.empty(cells.size, dtype=np.int32)
     starts, parts = np.zeros(n + 1, dtype=np.int64), []
@@ -182,6 +211,7 @@ def binned(cells: np.ndarray, columns: int, height: np.number) -> tuple[np.ndarr
     return data[:total], indices[:total], starts.astype(np.int32)
 
 
+@serves(dtypes=("uint32",))
 def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:
     out = counter.copy()
     over_rows(lambda rows: _native.philox(out[rows], *key), len(out), 1 << 14)
