@@ -160,6 +160,7 @@ def test_torch_refuses_what_numpy_refuses():
         ops.gram(torch.ones(5, 3), torch.zeros(3, 3, dtype=torch.int64))
 
 
+@pytest.mark.torch
 def test_torch_is_loaded_with_the_first_tensor_and_not_before():
     pytest.importorskip("torch")
     code = (

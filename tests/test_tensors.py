@@ -145,7 +145,8 @@ def solutions(Z, y, weight, intercept, alpha):
     path = DualPath(dual.kernel, dual.target)
     told = [
         path.degrees(alpha), path.log_marginal_likelihood(alpha, len(y), intercept)[0], primal.residual < 1e-10,
-        float((dual.center_new(Z[:2] @ Z.T) ** 2).sum()), float(problem.columns(like(np.full(M, 2.0), Z), 5).gram.sum()),
+        float((dual.center_new(Z[:2] @ Z.T) ** 2).sum()),
+        float(problem.columns(like(np.full(M, 2.0), Z), 5).gram.sum()),
     ]  # fmt: skip
     return [primal.coefficients, by_dual, free.coefficients, singular.coefficients, path.coefficients(alpha)], told
 
