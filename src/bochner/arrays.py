@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+
+Array: TypeAlias = Any  # a numpy array or a torch tensor; what both have under one name, code may use
 
 
 def is_torch(array: Any) -> bool:
@@ -13,41 +15,41 @@ def is_torch(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def namespace(array: Any) -> Any:
+def namespace(array: Array) -> Any:
     """The library of an array, numpy or torch, for functions that both have under one name."""
     return sys.modules["torch"] if is_torch(array) else np
 
 
-def dtype_name(array: Any) -> str:
+def dtype_name(array: Array) -> str:
     """float32, int8 and so on, whatever the library."""
     return str(array.dtype).removeprefix("torch.") if is_torch(array) else array.dtype.name
 
 
-def is_integer(array: Any) -> bool:
+def is_integer(array: Array) -> bool:
     """Whether these are signed integers."""
     return dtype_name(array) in ("int8", "int16", "int32", "int64")
 
 
-def cast(array: Any, dtype: str, copy: bool = False) -> Any:
+def cast(array: Array, dtype: str, copy: bool = False) -> Array:
     """The array in a dtype given by name; itself if it has that, unless a copy is asked for."""
     if is_torch(array):
         return array.to(getattr(sys.modules["torch"], dtype), copy=copy)
     return array.astype(dtype, copy=copy)
 
 
-def contiguous(array: Any) -> Any:
+def contiguous(array: Array) -> Array:
     """The array with its rows one after the other."""
     return array.contiguous() if is_torch(array) else np.ascontiguousarray(array)
 
 
-def empty(shape: Any, template: Any, dtype: str = "float64") -> Any:
+def empty(shape: Any, template: Array, dtype: str = "float64") -> Array:
     """An array to be filled, of the template's library and on its device."""
     if is_torch(template):
         return template.new_empty(tuple(shape), dtype=getattr(sys.modules["torch"], dtype))
     return np.empty(shape, dtype=dtype)
 
 
-def constant(value: float, shape: Any, template: Any, dtype: str = "float64") -> Any:
+def constant(value: float, shape: Any, template: Array, dtype: str = "float64") -> Array:
     """An array full of one number, of the template's library and on its device."""
     out = empty(shape, template, dtype)
     out[...] = value

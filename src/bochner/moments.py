@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 
 from . import ops
-from .arrays import cast, constant, contiguous, dtype_name, empty, is_integer, like, namespace
+from .arrays import Array, cast, constant, contiguous, dtype_name, empty, is_integer, like, namespace
 from .ops import threads
 
 NEVER_ADDED = "the rows to take away were not all added before, with these features and weights."
@@ -26,19 +26,19 @@ SLAB = 32  # rows of a matrix worked on at a time: they stay in a cache
 class Rows(NamedTuple):
     """Rows whose moments are yet to be taken: features (n, m) dense or CSR, y (n, k), weights (n,) or None."""
 
-    features: Any
-    y: Any
-    weight: Any | None = None
+    features: Array
+    y: Array
+    weight: Array | None = None
 
 
 class Centered(NamedTuple):
     """The least-squares problem after the intercept is taken out: minimise |y - Z b|^2 + alpha |b|^2."""
 
-    gram: Any
-    cross: Any
-    square: Any  # Y'Y, one number per output
-    mean_z: Any
-    mean_y: Any
+    gram: Array
+    cross: Array
+    square: Array  # Y'Y, one number per output
+    mean_z: Array
+    mean_y: Array
     weight: float
     rows: int
 
@@ -47,13 +47,13 @@ class Centered(NamedTuple):
         """How many observations these are: weights count as repetitions, but never for less than the rows there are."""
         return max(self.weight, float(self.rows))
 
-    def columns(self, factors: Any, first: int = 0) -> Centered:
+    def columns(self, factors: Array, first: int = 0) -> Centered:
         """The problem of the features from number `first` on, each times its factor."""
         f = factors[first:]
         gram = self.gram[first:, first:] * f[:, None] * f
         return self._replace(gram=gram, cross=self.cross[first:] * f[:, None], mean_z=self.mean_z[first:] * f)
 
-    def errors_of(self, b: Any, others: Centered) -> Any:
+    def errors_of(self, b: Array, others: Centered) -> Array:
         """The squared errors (k,) on these rows of the model b that others gave, and whose means it goes through."""
         offset = self.mean_y - others.mean_y - (self.mean_z - others.mean_z) @ b
         errors = self.square + (b * (ops.symmetric_product(self.gram, b) - 2.0 * self.cross)).sum(axis=0)
@@ -65,15 +65,15 @@ class Moments:
     """rows is how many were added; weight is the sum of their weights (rows if there are none)."""
 
     rows: int
-    weight: Any
-    sum_z: Any
-    sum_y: Any
-    gram: Any
-    cross: Any
-    square: Any
+    weight: Array
+    sum_z: Array
+    sum_y: Array
+    gram: Array
+    cross: Array
+    square: Array
 
     @classmethod
-    def of(cls, features: Any, y: Any, weight: Any | None = None) -> Moments:
+    def of(cls, features: Array, y: Array, weight: Array | None = None) -> Moments:
         """The moments of some rows, as Rows has them."""
         n = features.shape[0]
         if weight is not None:
@@ -126,7 +126,7 @@ class Moments:
             raise ValueError(NEVER_ADDED)
         return left
 
-    def shifted_targets(self, by: Any) -> Moments:
+    def shifted_targets(self, by: Array) -> Moments:
         """The moments if `by` (k,) had been added to every target."""
         outer, by = namespace(self.gram).outer, like(by, self.gram)
         sum_y = self.sum_y + self.weight * by
@@ -169,7 +169,7 @@ class Moments:
         square = (square - weight * mean_y**2).clip(min=0.0)
         return Centered(gram, cross, square, mean_z * scale, mean_y, weight, self.rows)
 
-    def _centered_gram(self, mean_z: Any) -> Any:
+    def _centered_gram(self, mean_z: Array) -> Array:
         """Z'Z - n mean mean'. Exact integers are subtracted as integers where they fit, so nothing cancels badly."""
         fits = self.is_exact and float(self.rows) * _largest(self.gram) < 2**62
         centered, outer = empty(self.gram.shape, self.gram), namespace(self.gram).outer
@@ -186,7 +186,7 @@ class Moments:
         threads.over_rows(centre, len(centered), SLAB)
         return centered
 
-    def deviations(self) -> Any:
+    def deviations(self) -> Array:
         """The standard deviation of each feature, in its own units."""
         squares, sums = (cast(part, "float64") / float(self.weight) for part in (self.gram.diagonal(), self.sum_z))
         return namespace(squares).sqrt((squares - sums**2).clip(min=0.0))
@@ -238,7 +238,7 @@ class FoldedMoments:
         """The moments of the first columns alone."""
         return FoldedMoments([None if part is None else part.prefix(columns) for part in self.folds])
 
-    def shifted_targets(self, by: Any) -> FoldedMoments:
+    def shifted_targets(self, by: Array) -> FoldedMoments:
         return FoldedMoments([None if part is None else part.shifted_targets(by) for part in self.folds])
 
     @property
@@ -274,7 +274,7 @@ def require_squares(left: Moments, before: Moments) -> None:
             raise ValueError(NEVER_ADDED)
 
 
-def small_sums(features: Any, y: Any) -> tuple[Any, Any, Any, Any]:
+def small_sums(features: Array, y: Array) -> tuple[Array, Array, Array, Array]:
     """Sums of features and of targets, Z'Y and Y'Y; exact for integers."""
     xp = namespace(features)
     if scipy.sparse.issparse(features):
@@ -290,12 +290,12 @@ def small_sums(features: Any, y: Any) -> tuple[Any, Any, Any, Any]:
     return sum_z, wide_y.sum(axis=0), contiguous(cross), square
 
 
-def _largest(matrix: Any) -> float:
+def _largest(matrix: Array) -> float:
     """The largest number on the diagonal, by size; 0 if there is none."""
     return float(abs(matrix.diagonal()).max()) if len(matrix) else 0.0
 
 
-def times_both(gram: Any, scale: Any) -> Any:
+def times_both(gram: Array, scale: Any) -> Array:
     """The Gram matrix of features times `scale`, a number or one for each of them, in the place of `gram`."""
     if np.ndim(scale) == 0:
         gram *= scale**2
@@ -305,12 +305,12 @@ def times_both(gram: Any, scale: Any) -> Any:
     return gram
 
 
-def wide(numbers: Any) -> str:
+def wide(numbers: Array) -> str:
     """The type that sums of such numbers have."""
     return "int64" if is_integer(numbers) else "float64"
 
 
-def times_rows(features: Any, factor: Any) -> Any:
+def times_rows(features: Array, factor: Array) -> Array:
     """Each row times its factor, in float64."""
     if scipy.sparse.issparse(features):
         return scipy.sparse.diags_array(factor) @ features.astype(np.float64)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 from scipy.linalg import blas, lapack
 
+from ..arrays import Array
 from . import threads
 from .dispatch import op
 
@@ -56,11 +56,11 @@ class Factor(ABC):
     scale: float
 
     @abstractmethod
-    def solve(self, columns: Any) -> Any:
+    def solve(self, columns: Array) -> Array:
         """A^-1 times these columns, or one column."""
 
     @abstractmethod
-    def half_solve(self, columns: Any) -> Any:
+    def half_solve(self, columns: Array) -> Array:
         """R'^-1 times these columns over the root of the scale; their squared lengths are c'A^-1 c."""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class Factor(ABC):
 
     @property
     @abstractmethod
-    def diagonal(self) -> Any:
+    def diagonal(self) -> Array:
         """The diagonal of R."""
 
     @property
@@ -158,7 +158,7 @@ class FactorInLots(Factor):
         return parts
 
 
-def _products(lots: list[np.ndarray]) -> Any:
+def _products(lots: list[np.ndarray]) -> Array:
     """BLAS for a matrix times columns, and for a triangular one into columns."""
     return blas.get_blas_funcs(("gemm", "trsm"), dtype=lots[0].dtype if lots else np.float64)
 
@@ -199,18 +199,18 @@ def _scaled(matrix: np.ndarray, start: int, shift: float, scale: float, dtype: s
 class TridiagonalForm(ABC):
     """A = Q T Q', Q orthogonal, T tridiagonal or even diagonal: A + alpha I is solved in O(m) for every alpha."""
 
-    eigenvalues: Any
+    eigenvalues: Array
 
     @abstractmethod
-    def rotate(self, columns: Any) -> Any:
+    def rotate(self, columns: Array) -> Array:
         """Q'C."""
 
     @abstractmethod
-    def rotate_back(self, columns: Any) -> Any:
+    def rotate_back(self, columns: Array) -> Array:
         """Q C."""
 
     @abstractmethod
-    def solve(self, alpha: float, rotated: Any) -> Any:
+    def solve(self, alpha: float, rotated: Array) -> Array:
         """(T + alpha I)^-1 times columns; LinAlgError if that is not positive definite."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..arrays import like
+from ..arrays import Array, like
 from ..streams import MULTIPLIERS, WEYL
 from .dispatch import Backend, Function
 from .reference import EXACT_TERMS, NotFiniteError
@@ -26,7 +26,7 @@ def defines(function: Function) -> Function:
     """The decorated function is what the op of its name means for tensors."""
 
     @wraps(function)
-    def call(array: Any, *others: Any) -> Any:
+    def call(array: Any, *others: Any) -> Array:
         return function(array, *(like(other, array) for other in others))
 
     TORCH.serves(function.__name__, layouts=None)(call)
@@ -37,7 +37,7 @@ def defines(function: Function) -> Function:
 
 
 @defines
-def fwht(x: Any) -> Any:
+def fwht(x: Array) -> Array:
     size, stride = x.shape[-1], 1
     while stride < size:
         low, high = x.unflatten(-1, (-1, 2, stride)).unbind(-2)
@@ -46,11 +46,11 @@ def fwht(x: Any) -> Any:
 
 
 @defines
-def fastfood(x: Any, signs: Any, permutation: Any, gaussian: Any, calibration: Any) -> Any:
+def fastfood(x: Array, signs: Array, permutation: Array, gaussian: Array, calibration: Array) -> Array:
     return (fwht(_mixed(x, signs, permutation) * gaussian) * calibration).flatten(-2)
 
 
-def _mixed(x: Any, signs: Any, permutation: Any) -> Any:
+def _mixed(x: Array, signs: Array, permutation: Array) -> Array:
     """Pi H B x for each of E expansions, (..., d) to (..., E, size)."""
     padded = torch.nn.functional.pad(x, (0, signs.shape[-1] - x.shape[-1])).unsqueeze(-2)
     mixed = fwht(padded * signs)
@@ -58,23 +58,23 @@ def _mixed(x: Any, signs: Any, permutation: Any) -> Any:
 
 
 @defines
-def maxout(projections: Any, pool_size: int) -> Any:
+def maxout(projections: Array, pool_size: int) -> Array:
     return projections.unflatten(-1, (-1, pool_size)).amax(dim=-1)
 
 
 @defines
-def winners(projections: Any, pool_size: int) -> Any:
+def winners(projections: Array, pool_size: int) -> Array:
     return projections.unflatten(-1, (-1, pool_size)).argmax(dim=-1).int()
 
 
 @defines
-def gates(winners: Any, through: Any, pool_size: int) -> Any:
+def gates(winners: Array, through: Array, pool_size: int) -> Array:
     out = through.new_zeros((*winners.shape, pool_size))
     return out.scatter_(-1, winners.long().unsqueeze(-1), through.unsqueeze(-1)).flatten(-2)
 
 
 @defines
-def stumps(x: Any, coordinates: Any, thresholds: Any, height: Any) -> Any:
+def stumps(x: Array, coordinates: Array, thresholds: Array, height: Any) -> Array:
     if not bool(torch.isfinite(x).all()):
         raise NotFiniteError
     height = torch.as_tensor(height, device=x.device)
@@ -82,19 +82,19 @@ def stumps(x: Any, coordinates: Any, thresholds: Any, height: Any) -> Any:
 
 
 @defines
-def cos_sin(projections: Any, phases: Any, height: Any, out: Any = None) -> Any:
+def cos_sin(projections: Array, phases: Array, height: Any, out: Array | None = None) -> Array:
     pairs = projections.shape[-1] - len(phases)
     paired = torch.stack((projections[..., :pairs].cos(), projections[..., :pairs].sin()), dim=-1).flatten(-2)
     alone = torch.cos(projections[..., pairs:] + phases)
     return _given(torch.cat((paired, alone), dim=-1) * height, out)
 
 
-def _given(made: Any, out: Any) -> Any:
+def _given(made: Any, out: Any) -> Array:
     return made if out is None else out.copy_(made)
 
 
 @defines
-def bins(x: Any, shift: Any, pitch: Any, multipliers: Any, columns: int) -> Any:
+def bins(x: Array, shift: Array, pitch: Array, multipliers: Array, columns: int) -> Array:
     cells = torch.floor((x.double()[:, None] - shift) / pitch).clamp(-(2.0**62), 2.0**62).long() & WORD
     words = multipliers.view(torch.int64)  # products and sums wrap around as unsigned ones do
     code = (((cells * words[:, 1:]).sum(dim=2) + words[:, 0]) >> 32) & WORD
@@ -102,7 +102,7 @@ def bins(x: Any, shift: Any, pitch: Any, multipliers: Any, columns: int) -> Any:
 
 
 @defines
-def binned(cells: Any, columns: int, height: Any) -> tuple[Any, Any, Any]:
+def binned(cells: Array, columns: int, height: Any) -> tuple[Array, Array, Array]:
     n = len(cells)
     rows = torch.arange(n, device=cells.device)
     places, which = torch.unique((rows[:, None] * columns + (cells >> 1)).flatten(), return_inverse=True)
@@ -120,13 +120,13 @@ def binned(cells: Any, columns: int, height: Any) -> tuple[Any, Any, Any]:
 
 
 @defines
-def quantize(x: Any, center: Any, step: float, low: int, high: int) -> Any:
+def quantize(x: Array, center: Array, step: float, low: int, high: int) -> Array:
     codes = torch.round((x.double() - center) / step)
     return codes.clamp(low, high).to(torch.uint8 if low == 0 else torch.int8)
 
 
 @defines
-def project(x: Any, directions: Any) -> Any:
+def project(x: Array, directions: Array) -> Array:
     out = torch.zeros((len(x), len(directions)), dtype=torch.int32, device=x.device)
     for start in range(0, x.shape[1], EXACT_TERMS):
         chunk = slice(start, start + EXACT_TERMS)
@@ -135,19 +135,19 @@ def project(x: Any, directions: Any) -> Any:
 
 
 @defines
-def project_phase(x: Any, frequencies: Any) -> Any:
+def project_phase(x: Array, frequencies: Array) -> Array:
     words = frequencies.long()
     low, high = ((x.double() @ half.double().mT).long() for half in (words & 0xFFFF, words >> 16))
     return ((low + (high << 16)) & WORD).to(torch.uint32)
 
 
 @defines
-def phase(projections: Any, multipliers: Any) -> Any:
+def phase(projections: Array, multipliers: Array) -> Array:
     return ((projections.long() * multipliers.long()) & WORD).to(torch.uint32)
 
 
 @defines
-def cos_sin_integer(phases: Any, offsets: Any, table: Any) -> Any:
+def cos_sin_integer(phases: Array, offsets: Array, table: Array) -> Array:
     bits = len(table).bit_length() - 1
     pairs, mask = phases.shape[1] - len(offsets), len(table) - 1
     words = phases.long()
@@ -158,30 +158,30 @@ def cos_sin_integer(phases: Any, offsets: Any, table: Any) -> Any:
 
 
 @defines
-def fastfood_integer(x: Any, signs: Any, permutation: Any, gaussian: Any, shift: int) -> Any:
+def fastfood_integer(x: Array, signs: Array, permutation: Array, gaussian: Array, shift: int) -> Array:
     mixed = _mixed(x.int(), signs.int(), permutation) * gaussian.int()
     return fwht((mixed + ((1 << shift) >> 1)) >> shift).flatten(-2)
 
 
 @defines
-def calibrate(values: Any, multipliers: Any, shift: int) -> Any:
+def calibrate(values: Array, multipliers: Array, shift: int) -> Array:
     return ((values.long() * multipliers + (1 << (shift - 1))) >> shift).int()
 
 
 @defines
-def rescale(values: Any, multiplier: int, shift: int, limit: int) -> Any:
+def rescale(values: Array, multiplier: int, shift: int, limit: int) -> Array:
     scaled = (values.long() * multiplier + (1 << (shift - 1))) >> shift
     return scaled.clamp(-limit, limit).to(torch.int8 if limit <= 127 else torch.int16)
 
 
 @defines
-def lookup(values: Any, multiplier: int, shift: int, offsets: Any, table: Any) -> Any:
+def lookup(values: Array, multiplier: int, shift: int, offsets: Array, table: Array) -> Array:
     index = (values.long() * multiplier + offsets + (1 << (shift - 1))) >> shift
     return table[(index + len(table) // 2).clamp(0, len(table) - 1)]
 
 
 @defines
-def philox(counter: Any, key: tuple[int, int]) -> Any:
+def philox(counter: Array, key: tuple[int, int]) -> Array:
     words = [column.long() for column in counter.unbind(1)]
     key0, key1 = key
     for _ in range(10):
@@ -191,7 +191,7 @@ def philox(counter: Any, key: tuple[int, int]) -> Any:
     return torch.stack(words, dim=1).to(torch.uint32)
 
 
-def _product(words: Any, factor: int) -> tuple[Any, Any]:
+def _product(words: Array, factor: int) -> tuple[Array, Array]:
     """The high and the low 32 bits of a product of such words, by halves of one factor: 64 bits would not fit."""
     low = words * (factor & 0xFFFF)
     rest = words * (factor >> 16) + (low >> 16)
@@ -202,69 +202,78 @@ def _product(words: Any, factor: int) -> tuple[Any, Any]:
 
 
 @defines
-def dense_cos_sin(x: Any, directions: Any, phases: Any, height: Any, out: Any = None) -> Any:
+def dense_cos_sin(x: Array, directions: Array, phases: Array, height: Any, out: Array | None = None) -> Array:
     return cos_sin(x @ directions.mT, phases, height, out)
 
 
 @defines
-def dense_maxout(x: Any, directions: Any, pool_size: int, centre: Any, scale: Any, out: Any = None) -> Any:
+def dense_maxout(
+    x: Array, directions: Array, pool_size: int, centre: Array, scale: Any, out: Array | None = None
+) -> Array:
     return _given((maxout(x @ directions.mT, pool_size) - centre[:, None]) * scale, out)
 
 
 @defines
-def dense_winners(x: Any, directions: Any, pool_size: int) -> Any:
+def dense_winners(x: Array, directions: Array, pool_size: int) -> Array:
     return winners(x @ directions.mT, pool_size)
 
 
 @defines
 def fastfood_cos_sin(
-    x: Any, signs: Any, permutation: Any, gaussian: Any, calibration: Any, kept: int, phases: Any, height: Any
-) -> Any:
+    x: Array,
+    signs: Array,
+    permutation: Array,
+    gaussian: Array,
+    calibration: Array,
+    kept: int,
+    phases: Array,
+    height: Any,
+) -> Array:
     return cos_sin(fastfood(x, signs, permutation, gaussian, calibration)[..., :kept], phases, height)
 
 
 @defines
 def fastfood_cos_sin_integer(
-    x: Any,
-    signs: Any,
-    permutation: Any,
-    gaussian: Any,
+    x: Array,
+    signs: Array,
+    permutation: Array,
+    gaussian: Array,
     shift: int,
-    multipliers: Any,
+    multipliers: Array,
     kept: int,
-    offsets: Any,
-    table: Any,
-) -> Any:
+    offsets: Array,
+    table: Array,
+) -> Array:
     projections = fastfood_integer(x, signs, permutation, gaussian, shift)
     return cos_sin_integer(phase(projections, multipliers)[:, :kept], offsets, table)
 
 
 @defines
-def project_cos_sin(x: Any, directions: Any, multipliers: Any, offsets: Any, table: Any) -> Any:
+def project_cos_sin(x: Array, directions: Array, multipliers: Array, offsets: Array, table: Array) -> Array:
     return cos_sin_integer(phase(project(x, directions), multipliers), offsets, table)
 
 
 @defines
 def project_maxout(
-    x: Any, directions: Any, pool_size: int, centre: Any, multiplier: int, shift: int, limit: int
-) -> Any:
+    x: Array, directions: Array, pool_size: int, centre: Array, multiplier: int, shift: int, limit: int
+) -> Array:
     return rescale(maxout(project(x, directions), pool_size) - centre[:, None], multiplier, shift, limit)
 
 
 @defines
-def project_winners(x: Any, directions: Any, pool_size: int) -> Any:
+def project_winners(x: Array, directions: Array, pool_size: int) -> Array:
     return winners(project(x, directions), pool_size)
 
 
 @defines
-def project_lookup(x: Any, directions: Any, multiplier: int, shift: int, offsets: Any, table: Any) -> Any:
+def project_lookup(x: Array, directions: Array, multiplier: int, shift: int, offsets: Array, table: Array) -> Array:
     return lookup(project(x, directions), multiplier, shift, offsets, table)
 
 
 # ---- sums ----
 
 
-def _sums(z: Any, rows: int, product: Callable[[Any], Any], total: Any) -> Any:
+def _sums(z: Array, rows: int, product: Callable[[Array], Array], total: Array) -> Array:
     """total plus the products of so many rows at a time, which are exact."""
     for start in range(0, len(z), rows):
         total += product(slice(start, start + rows)).to(total.dtype)
@@ -272,7 +281,7 @@ def _sums(z: Any, rows: int, product: Callable[[Any], Any], total: Any) -> Any:
 
 
 @defines
-def gram(z: Any, total: Any = None) -> Any:
+def gram(z: Array, total: Array | None = None) -> Array:
     floats = z.dtype.is_floating_point
     if total is None:
         total = z.new_zeros((z.shape[1], z.shape[1]), dtype=torch.float64 if floats else torch.int64)
@@ -282,7 +291,7 @@ def gram(z: Any, total: Any = None) -> Any:
         raise TypeError("sums of floats cannot be added to integers.")
     rows, work = (1024, torch.float32) if z.dtype == torch.int8 else (1 << 22, torch.float64)
 
-    def product(part: slice) -> Any:
+    def product(part: slice) -> Array:
         some = z[part].to(work)
         made = some.mT @ some
         return made if not floats else made.triu() + made.triu(1).mT  # the same bits on both sides of the diagonal
@@ -291,12 +300,12 @@ def gram(z: Any, total: Any = None) -> Any:
 
 
 @defines
-def float_gram(z: Any, rounded: bool, total: Any = None) -> Any:
+def float_gram(z: Array, rounded: bool, total: Array | None = None) -> Array:
     return gram(z.bfloat16().float() if rounded else z, total)
 
 
 @defines
-def cross(z: Any, y: Any) -> Any:
+def cross(z: Array, y: Array) -> Array:
     exact = not z.dtype.is_floating_point and not y.dtype.is_floating_point
     work = torch.float32 if z.dtype == y.dtype == torch.int8 else torch.float64
     total = z.new_zeros((z.shape[1], y.shape[1]), dtype=torch.int64 if exact else torch.float64)
@@ -304,6 +313,6 @@ def cross(z: Any, y: Any) -> Any:
 
 
 @defines
-def scores(z: Any, weights: Any) -> Any:
+def scores(z: Array, weights: Array) -> Array:
     dtype = torch.promote_types(z.dtype, weights.dtype)
     return z.to(dtype) @ weights.to(dtype)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from ..arrays import namespace
+from ..arrays import Array, namespace
 
 
 @dataclass(frozen=True)
 class Solution:
     """coefficients (m, k) of centred features; residual is |A b - c| / |c|, the largest over outputs."""
 
-    coefficients: Any = field(repr=False)
+    coefficients: Array = field(repr=False)
     method: str
     alpha: float
     status: str
@@ -25,7 +24,7 @@ class Solution:
         return f"{self.method}{because}: {self.status}; relative residual {self.residual:.1e}"
 
 
-def relative_residual(residual: Any, target: Any) -> float:
+def relative_residual(residual: Array, target: Array) -> float:
     """max over columns of |r| / |c|; 0 where the target is 0."""
     xp = namespace(residual)
     sizes = xp.linalg.vector_norm(target, axis=0)

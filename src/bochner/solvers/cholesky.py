@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import ops
-from ..arrays import namespace
+from ..arrays import Array, namespace
 from .base import Solution, relative_residual
 from .factor import Factor, factor_gram, rough_factor
 
@@ -17,18 +15,18 @@ USABLE = 1e-4  # a residual with which an eigen-decomposition is not asked for a
 ROUNDED, SOUND = 1e-15, 1e-5  # of a float32 factor: the residual to go on to, and the pivots that are far from noise
 
 
-def solve_gram(gram: Any, cross: Any, alpha: float) -> Solution:
+def solve_gram(gram: Array, cross: Array, alpha: float) -> Solution:
     """The ridge coefficients from a symmetric positive semi-definite Gram matrix (m, m) and Z'Y (m, k)."""
     return solve_factored(gram, cross, alpha, factor_gram(gram, alpha))
 
 
-def solve_factored(gram: Any, cross: Any, alpha: float, factor: Factor | None) -> Solution:
+def solve_factored(gram: Array, cross: Array, alpha: float, factor: Factor | None) -> Solution:
     """The ridge coefficients with the factor of G + alpha I, or None if it has none."""
     found = None if factor is None else refine(gram, cross, alpha, factor, GOOD)
     return found if found is not None and found.residual <= USABLE else _recover(gram, cross, alpha)
 
 
-def solve_quickly(gram: Any, cross: Any, alpha: float) -> tuple[Solution, Factor | None]:
+def solve_quickly(gram: Array, cross: Array, alpha: float) -> tuple[Solution, Factor | None]:
     """The ridge coefficients and the factor that gave them: one of float32 where refinement leads from it to rounding
     level and its pivots are far from noise, as they are for features with noise or a penalty of some size.
     """
@@ -41,7 +39,7 @@ def solve_quickly(gram: Any, cross: Any, alpha: float) -> tuple[Solution, Factor
     return solve_factored(gram, cross, alpha, factor), factor
 
 
-def refine(gram: Any, cross: Any, alpha: float, factor: Factor, enough: float) -> Solution:
+def refine(gram: Array, cross: Array, alpha: float, factor: Factor, enough: float) -> Solution:
     """The solution by a factor, then by steps that each solve for what is left, until that is little or grows."""
     best = coefficients = factor.solve(cross)
     size, taken = np.inf, 0
@@ -59,13 +57,13 @@ def refine(gram: Any, cross: Any, alpha: float, factor: Factor, enough: float) -
     return Solution(best, "cholesky", alpha, status, size if finite else np.inf, 1 + taken)
 
 
-def solve_or_none(gram: Any, cross: Any, alpha: float) -> Any | None:
+def solve_or_none(gram: Array, cross: Array, alpha: float) -> Array | None:
     """The coefficients by Cholesky alone, for trying penalties; None where the matrix is not positive definite."""
     factor = factor_gram(gram, alpha)
     return None if factor is None else factor.solve(cross)
 
 
-def _recover(gram: Any, cross: Any, alpha: float) -> Solution:
+def _recover(gram: Array, cross: Array, alpha: float) -> Solution:
     """The solution of smallest norm on the directions whose eigenvalue is above rounding."""
     values, vectors = ops.eigh(gram)
     floor = len(gram) * np.finfo(float).eps * max(float(values[-1]) if len(values) else 0.0, 0.0)

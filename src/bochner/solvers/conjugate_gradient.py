@@ -8,23 +8,22 @@ rows fit in memory, the fewer iterations.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from ..arrays import cast, dtype_name, namespace
+from ..arrays import Array, cast, dtype_name, namespace
 from .base import Solution, relative_residual
 from .factor import factor_gram
 
-Product = Callable[[Any], Any]
+Product = Callable[[Array], Array]
 
 
-def sampled_preconditioner(rows: Any, ratio: float, shift: float) -> Product:
+def sampled_preconditioner(rows: Array, ratio: float, shift: float) -> Product:
     """v -> (ratio Z_s'Z_s + shift I)^-1 v times shift, for sampled (centred, scaled) rows Z_s, dense or sparse."""
     inner = cast((rows @ rows.T).toarray() if hasattr(rows, "toarray") else rows @ rows.T, "float64")
     factor = factor_gram(inner, shift / ratio)
     if factor is None:  # only if the rows are all zero or the shift is lost in rounding
         return lambda v: v
 
-    def apply(v: Any) -> Any:
+    def apply(v: Array) -> Array:
         image = cast(rows @ cast(v, dtype_name(rows)), "float64")
         return v - cast(rows.T @ cast(factor.solve(image), dtype_name(rows)), "float64")
 
@@ -33,7 +32,7 @@ def sampled_preconditioner(rows: Any, ratio: float, shift: float) -> Product:
 
 def solve_products(
     product: Product,
-    cross: Any,
+    cross: Array,
     alpha: float,
     *,
     precondition: Product = lambda v: v,
@@ -61,7 +60,7 @@ def solve_products(
     return Solution(coefficients, "conjugate gradients", alpha, status, residual, iterations)
 
 
-def ratio_or_zero(above: Any, below: Any) -> Any:
+def ratio_or_zero(above: Array, below: Array) -> Array:
     """above / below, and 0 where what is below is not positive."""
     where = namespace(below).where
     return where(below > 0, above / where(below > 0, below, 1.0), 0.0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..arrays import constant, namespace
+from ..arrays import Array, constant, namespace
 from .base import Solution
 from .cholesky import solve_gram
 
@@ -12,20 +12,20 @@ from .cholesky import solve_gram
 class DualProblem(NamedTuple):
     """K and y after centring and weighting: rows are multiplied by the square roots of their weights."""
 
-    kernel: Any
-    target: Any
-    root: Any
-    mean_y: Any
-    row_means: Any  # weighted means of the rows of the raw kernel, and of all of it: to centre new rows
+    kernel: Array
+    target: Array
+    root: Array
+    mean_y: Array
+    row_means: Array  # weighted means of the rows of the raw kernel, and of all of it: to centre new rows
     grand_mean: float
 
-    def center_new(self, rows: Any) -> Any:
+    def center_new(self, rows: Array) -> Array:
         """k(x, x_i) of new rows x, as inner products of centred features, unweighted."""
         weights = self.root**2 / (self.root**2).sum()
         return rows - (rows @ weights)[:, None] - self.row_means + self.grand_mean
 
 
-def dual_problem(kernel: Any, y: Any, weight: Any | None, intercept: bool) -> DualProblem:
+def dual_problem(kernel: Array, y: Array, weight: Array | None, intercept: bool) -> DualProblem:
     """Centre K = Z Z' and y by their weighted means, so that an intercept is exact. The kernel is not changed."""
     root = constant(1.0, (len(y),), kernel) if weight is None else namespace(weight).sqrt(weight)
     if intercept:

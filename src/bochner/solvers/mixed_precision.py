@@ -6,12 +6,11 @@ Where steps do not lead to the solution, a float64 factor decides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from .. import ops
-from ..arrays import namespace
+from ..arrays import Array, namespace
 from .cholesky import solve_or_none
 from .factor import rough_factor
 
@@ -19,12 +18,12 @@ CLOSE = 1e-3  # the error, in proportion to all that is fitted, from which one m
 STEPS, GAIN = 6, 0.25  # steps at most, and what each must leave of the error at most
 
 
-def solve_several(gram: Any, cross: Any, alphas: Sequence[float] | np.ndarray) -> list[Any | None]:
+def solve_several(gram: Array, cross: Array, alphas: Sequence[float] | np.ndarray) -> list[Array | None]:
     """The coefficients at each of these penalties; None where the matrix is not positive definite."""
     return [solve_roughly(gram, cross, float(alpha)) for alpha in alphas]
 
 
-def solve_roughly(gram: Any, cross: Any, alpha: float) -> Any | None:
+def solve_roughly(gram: Array, cross: Array, alpha: float) -> Array | None:
     """The coefficients at one penalty.
 
     With r what is left of c, r'(G + alpha I)^-1 r is the squared error of the fitted values, and c'(G + alpha I)^-1 c

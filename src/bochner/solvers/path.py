@@ -6,32 +6,30 @@ and log-determinant. Generalised cross-validation and the marginal likelihood fo
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import ops
-from ..arrays import namespace
+from ..arrays import Array, namespace
 from ..validation import require_finite
 
 
 class RidgePath:
     """minimise |y - Z b|^2 + alpha |b|^2 for any alpha, from G = Z'Z (m, m), c = Z'Y (m, k) and Y'Y (k,)."""
 
-    def __init__(self, gram: Any, cross: Any, square: Any) -> None:
+    def __init__(self, gram: Array, cross: Array, square: Array) -> None:
         require_finite(gram, "the Gram matrix")
         self.square = square
         self._form = ops.tridiagonal_form(gram)
         self.eigenvalues = self._form.eigenvalues.clip(min=0.0)
         self._rotated = self._form.rotate(cross)
 
-    def _solve(self, alpha: float) -> Any:
+    def _solve(self, alpha: float) -> Array:
         return self._form.solve(alpha, self._rotated)
 
-    def coefficients(self, alpha: float) -> Any:
+    def coefficients(self, alpha: float) -> Array:
         return self._form.rotate_back(self._solve(alpha))
 
-    def errors(self, alpha: float) -> tuple[Any, Any]:
+    def errors(self, alpha: float) -> tuple[Array, Array]:
         """|y - Z b|^2 and alpha |b|^2, per output."""
         solution = self._solve(alpha)
         penalty = alpha * (solution**2).sum(axis=0)
@@ -52,7 +50,7 @@ class RidgePath:
         except np.linalg.LinAlgError:  # not positive definite in floating point: no model there
             return float("inf")
 
-    def log_marginal_likelihood(self, alpha: float, rows: float, intercept: bool) -> tuple[float, Any]:
+    def log_marginal_likelihood(self, alpha: float, rows: float, intercept: bool) -> tuple[float, Array]:
         """log p(y) of the Bayesian linear model with its best noise variance; and that variance, per output.
 
         y ~ N(0, s^2 (I + Z Z'/alpha)); s^2 = (RSS + alpha |b|^2)/rows at its maximum.
@@ -68,10 +66,10 @@ class RidgePath:
 class DualPath(RidgePath):
     """The same from K = Z Z' (n, n) and y itself: (K + alpha I) a = y, y - Z b = alpha a."""
 
-    def __init__(self, kernel: Any, target: Any) -> None:
+    def __init__(self, kernel: Array, target: Array) -> None:
         super().__init__(kernel, target, (target**2).sum(axis=0))
 
-    def errors(self, alpha: float) -> tuple[Any, Any]:
+    def errors(self, alpha: float) -> tuple[Array, Array]:
         solution = self._solve(alpha)
         size = (solution**2).sum(axis=0)
         return alpha**2 * size, (alpha * ((self._rotated * solution).sum(axis=0) - alpha * size)).clip(min=0.0)
