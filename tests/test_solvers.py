@@ -140,7 +140,7 @@ def test_one_feature():
 @pytest.mark.parametrize("ratio", [10.0, 1e6])
 def test_several_penalties(ratio, rows, monkeypatch):
     """By float32 factors, whole or in lots, where these serve; else by float64 ones; impossible ones not at all."""
-    monkeypatch.setattr("bochner.solvers.factor.ROWS", rows)
+    monkeypatch.setattr("bochner.ops.linear_algebra.ROWS", rows)
     Z = np.random.default_rng(0).standard_normal((80, 60)) * np.logspace(0, -4, 60)
     gram, cross = Z.T @ Z, Z.T @ np.random.default_rng(1).standard_normal((80, 3))
     alphas = ratio ** np.arange(-3.0, 2.0)
@@ -197,7 +197,7 @@ def test_a_factor_of_what_is_not_finite_is_none():
 @pytest.mark.parametrize(("n", "rows"), [(1, 4), (5, 2), (64, 16), (100, 30), (50, 768)])
 def test_a_factor_in_lots_of_rows(n, rows, dtype, monkeypatch):
     """scale R'R is the matrix; leading rows and columns have the leading part; what is not positive has none."""
-    monkeypatch.setattr("bochner.solvers.factor.ROWS", rows)
+    monkeypatch.setattr("bochner.ops.linear_algebra.ROWS", rows)
     Z = np.random.default_rng(0).standard_normal((n + 5, n))
     gram = Z.T @ Z + 0.5 * np.eye(n)
     make = rough_factor if dtype == np.float32 else factor_gram

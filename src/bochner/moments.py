@@ -2,6 +2,7 @@
 
 For integer features without weights the sums of z are exact int64, whatever the size of blocks and the order of
 additions, and what was added can be taken away without a trace. Float weights or targets make their own sums inexact.
+Sums are arrays of the library that the features are of, numpy or torch, and stay on their device.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 import scipy.sparse
 
 from . import ops
+from .arrays import Array, cast, constant, contiguous, dtype_name, empty, is_integer, like, namespace
 from .ops import threads
-from .ops.blas import symmetric_product
 
 NEVER_ADDED = "the rows to take away were not all added before, with these features and weights."
 SLAB = 32  # rows of a matrix worked on at a time: they stay in a cache
@@ -25,19 +26,19 @@ SLAB = 32  # rows of a matrix worked on at a time: they stay in a cache
 class Rows(NamedTuple):
     """Rows whose moments are yet to be taken: features (n, m) dense or CSR, y (n, k), weights (n,) or None."""
 
-    features: Any
-    y: np.ndarray
-    weight: np.ndarray | None = None
+    features: Array
+    y: Array
+    weight: Array | None = None
 
 
 class Centered(NamedTuple):
     """The least-squares problem after the intercept is taken out: minimise |y - Z b|^2 + alpha |b|^2."""
 
-    gram: np.ndarray
-    cross: np.ndarray
-    square: np.ndarray  # Y'Y, one number per output
-    mean_z: np.ndarray
-    mean_y: np.ndarray
+    gram: Array
+    cross: Array
+    square: Array  # Y'Y, one number per output
+    mean_z: Array
+    mean_y: Array
     weight: float
     rows: int
 
@@ -45,17 +46,17 @@ class Centered(NamedTuple):
         """How many rows these are if a weight of `unit`, or the mean weight, is one; never less than there are."""
         return max(self.weight / unit, float(self.rows)) if unit else float(self.rows)
 
-    def columns(self, factors: np.ndarray, first: int = 0) -> Centered:
+    def columns(self, factors: Array, first: int = 0) -> Centered:
         """The problem of the features from number `first` on, each times its factor."""
         f = factors[first:]
         gram = self.gram[first:, first:] * f[:, None] * f
         return self._replace(gram=gram, cross=self.cross[first:] * f[:, None], mean_z=self.mean_z[first:] * f)
 
-    def errors_of(self, b: np.ndarray, others: Centered) -> np.ndarray:
+    def errors_of(self, b: Array, others: Centered) -> Array:
         """The squared errors (k,) on these rows of the model b that others gave, and whose means it goes through."""
         offset = self.mean_y - others.mean_y - (self.mean_z - others.mean_z) @ b
-        errors = self.square + np.sum(b * (symmetric_product(self.gram, b) - 2.0 * self.cross), axis=0)
-        return np.maximum(errors + self.weight * offset**2, 0.0)
+        errors = self.square + (b * (ops.symmetric_product(self.gram, b) - 2.0 * self.cross)).sum(axis=0)
+        return (errors + self.weight * offset**2).clip(min=0.0)
 
 
 @dataclass
@@ -63,21 +64,22 @@ class Moments:
     """rows is how many were added; weight is the sum of their weights (rows if there are none)."""
 
     rows: int
-    weight: Any
-    sum_z: np.ndarray
-    sum_y: np.ndarray
-    gram: np.ndarray
-    cross: np.ndarray
-    square: np.ndarray
+    weight: Array
+    sum_z: Array
+    sum_y: Array
+    gram: Array
+    cross: Array
+    square: Array
 
     @classmethod
-    def of(cls, features: Any, y: np.ndarray, weight: np.ndarray | None = None) -> Moments:
+    def of(cls, features: Array, y: Array, weight: Array | None = None) -> Moments:
         """The moments of some rows, as Rows has them."""
         n = features.shape[0]
         if weight is not None:
-            root = np.sqrt(weight)
+            root = namespace(weight).sqrt(weight)
             weighted = cls.of(times_rows(features, root), y * root[:, None])
-            sums = np.asarray(features.T @ weight, dtype=np.float64), weight @ y
+            wide_z = features if scipy.sparse.issparse(features) else cast(features, "float64")
+            sums = cast(wide_z.T @ weight, "float64"), weight @ cast(y, dtype_name(weight))
             return cls(n, float(weight.sum()), *sums, weighted.gram, weighted.cross, weighted.square)
         if scipy.sparse.issparse(features):
             features = features.astype(wide(features))
@@ -93,8 +95,8 @@ class Moments:
         if total is None:
             return Moments.of(*rows)
         features, y, weight = rows
-        kinds = total.gram.dtype.kind, total.square.dtype.kind
-        if weight is not None or scipy.sparse.issparse(features) or kinds != (features.dtype.kind, y.dtype.kind):
+        alike = total.is_exact == is_integer(features) and is_integer(total.square) == is_integer(y)
+        if weight is not None or scipy.sparse.issparse(features) or not alike:
             total += Moments.of(*rows)
             return total
         ops.gram(features, total.gram)
@@ -109,7 +111,7 @@ class Moments:
     @property
     def is_exact(self) -> bool:
         """Whether the sums of features are exact integers."""
-        return self.gram.dtype.kind == "i"
+        return is_integer(self.gram)
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))._guarded()
@@ -118,16 +120,17 @@ class Moments:
         if other.rows > self.rows:
             raise ValueError(f"cannot take {other.rows} rows away from {self.rows}.")
         left = Moments(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))
-        squares = np.diagonal(left.gram)
-        if left.rows and (left.weight <= 0 or squares.min() < -1e-9 * np.abs(np.diagonal(self.gram)).max()):
+        smallest = float(left.gram.diagonal().min()) if len(left.gram) else 0.0
+        if left.rows and (left.weight <= 0 or smallest < -1e-9 * _largest(self.gram)):
             raise ValueError(NEVER_ADDED)
         return left
 
-    def shifted_targets(self, by: np.ndarray) -> Moments:
+    def shifted_targets(self, by: Array) -> Moments:
         """The moments if `by` (k,) had been added to every target."""
+        outer, by = namespace(self.gram).outer, like(by, self.gram)
         sum_y = self.sum_y + self.weight * by
-        square = self.square + np.outer(self.sum_y, by) + np.outer(by, sum_y)
-        cross = self.cross + np.outer(self.sum_z, by)
+        square = self.square + outer(self.sum_y, by) + outer(by, sum_y)
+        cross = self.cross + outer(self.sum_z, by)
         return Moments(self.rows, self.weight, self.sum_z, sum_y, self.gram, cross, square)
 
     def __iadd__(self, other: Moments) -> Moments:
@@ -141,7 +144,7 @@ class Moments:
 
     def _guarded(self) -> Moments:
         """Refuse before int64 can overflow: the next sum as large as this one must still fit."""
-        if self.is_exact and len(self.gram) and int(np.abs(np.diagonal(self.gram)).max()) > 2**61:
+        if self.is_exact and _largest(self.gram) > 2**61:
             raise OverflowError(f"after {self.rows} rows the integer sums are near the limit of 64 bits; use floats.")
         return self
 
@@ -153,39 +156,39 @@ class Moments:
 
     def centered(self, scale: Any = 1.0, intercept: bool = True) -> Centered:
         """The problem in float64, features times `scale`: a number, or one for each of them."""
-        weight = float(self.weight)
-        square = np.diagonal(self.square).astype(np.float64)
+        weight, scale = float(self.weight), like(scale, self.gram)
+        cross, square = cast(self.cross, "float64"), cast(self.square.diagonal(), "float64")
         if not intercept:
-            means = np.zeros(len(self.sum_z)), np.zeros(len(self.sum_y))
-            gram = times_both(self.gram.astype(np.float64), scale)
-            return Centered(gram, (self.cross.T * scale).T, square, *means, weight, self.rows)
-        mean_z, mean_y = self.sum_z / weight, self.sum_y / weight
+            means = constant(0.0, self.sum_z.shape, self.gram), constant(0.0, self.sum_y.shape, self.gram)
+            gram = times_both(cast(self.gram, "float64", copy=True), scale)
+            return Centered(gram, (cross.T * scale).T, square, *means, weight, self.rows)
+        mean_z, mean_y = cast(self.sum_z, "float64") / weight, cast(self.sum_y, "float64") / weight
         gram = times_both(self._centered_gram(mean_z), scale)
-        cross = ((self.cross - np.outer(self.sum_z, mean_y)).T * scale).T
-        square = np.maximum(square - weight * mean_y**2, 0.0)
+        cross = ((cross - namespace(self.gram).outer(self.sum_z, mean_y)).T * scale).T
+        square = (square - weight * mean_y**2).clip(min=0.0)
         return Centered(gram, cross, square, mean_z * scale, mean_y, weight, self.rows)
 
-    def _centered_gram(self, mean_z: np.ndarray) -> np.ndarray:
+    def _centered_gram(self, mean_z: Array) -> Array:
         """Z'Z - n mean mean'. Exact integers are subtracted as integers where they fit, so nothing cancels badly."""
-        fits = self.is_exact and float(self.rows) * float(np.abs(np.diagonal(self.gram)).max(initial=0)) < 2**62
-        centered = np.empty(self.gram.shape)
+        fits = self.is_exact and float(self.rows) * _largest(self.gram) < 2**62
+        centered, outer = empty(self.gram.shape, self.gram), namespace(self.gram).outer
 
         def centre(rows: slice) -> None:
             for start in range(rows.start, rows.stop, SLAB):  # the matrix may fill the memory: no second one
                 part = slice(start, min(start + SLAB, rows.stop))
                 if fits:
-                    products = np.outer(self.sum_z[part], self.sum_z)
-                    centered[part] = (self.gram[part] * self.rows - products) / self.rows
+                    products = outer(self.sum_z[part], self.sum_z)
+                    centered[part] = cast(self.gram[part] * self.rows - products, "float64") / self.rows
                 else:
-                    centered[part] = self.gram[part] - np.outer(self.sum_z[part], mean_z)
+                    centered[part] = self.gram[part] - outer(self.sum_z[part], mean_z)
 
         threads.over_rows(centre, len(centered), SLAB)
         return centered
 
-    def deviations(self) -> np.ndarray:
+    def deviations(self) -> Array:
         """The standard deviation of each feature, in its own units."""
-        weight = float(self.weight)
-        return np.sqrt(np.maximum(np.diagonal(self.gram) / weight - (self.sum_z / weight) ** 2, 0.0))
+        squares, sums = (cast(part, "float64") / float(self.weight) for part in (self.gram.diagonal(), self.sum_z))
+        return namespace(squares).sqrt((squares - sums**2).clip(min=0.0))
 
 
 @dataclass
@@ -234,7 +237,7 @@ class FoldedMoments:
         """The moments of the first columns alone."""
         return FoldedMoments([None if part is None else part.prefix(columns) for part in self.folds])
 
-    def shifted_targets(self, by: np.ndarray) -> FoldedMoments:
+    def shifted_targets(self, by: Array) -> FoldedMoments:
         return FoldedMoments([None if part is None else part.shifted_targets(by) for part in self.folds])
 
     @property
@@ -252,10 +255,10 @@ class FoldedMoments:
     def square_sum(self, scale: Any, intercept: bool) -> float:
         """The sum of squared (centred) features of all folds, weighted, each feature times its scale."""
         weight = float(sum(part.weight for part in self._parts))
-        squares = np.sum([np.diagonal(part.gram).astype(np.float64) for part in self._parts], axis=0)
+        squares = reduce(add, (cast(part.gram.diagonal(), "float64") for part in self._parts))
         if intercept:
-            squares = squares - np.sum([part.sum_z for part in self._parts], axis=0) ** 2.0 / weight
-        return float(np.sum(np.maximum(squares, 0.0) * np.square(scale)))
+            squares = squares - cast(reduce(add, (part.sum_z for part in self._parts)), "float64") ** 2.0 / weight
+        return float((squares.clip(min=0.0) * like(scale, squares) ** 2).sum())
 
     @property
     def _parts(self) -> list[Moments]:
@@ -265,25 +268,33 @@ class FoldedMoments:
 def require_squares(left: Moments, before: Moments) -> None:
     """Refuse what is left of sums if it is not a sum of squares of rows: then other rows were taken away."""
     for gram, whole in ((left.centered().gram, before.gram), (left.square, before.square)):
-        noise = 1e-9 * float(np.abs(np.diagonal(whole)).max(initial=0.0))
-        if np.linalg.eigvalsh(gram.astype(np.float64)).min(initial=0.0) < -noise:
+        noise = 1e-9 * _largest(whole)
+        if len(gram) and float(ops.eigvalsh(cast(gram, "float64"))[0]) < -noise:
             raise ValueError(NEVER_ADDED)
 
 
-def small_sums(features: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def small_sums(features: Array, y: Array) -> tuple[Array, Array, Array, Array]:
     """Sums of features and of targets, Z'Y and Y'Y; exact for integers."""
+    xp = namespace(features)
     if scipy.sparse.issparse(features):
-        sum_z, cross = features.sum(axis=0, dtype=wide(features)), features.T @ y.astype(wide(y))
-    elif features.dtype.kind == "i" and y.dtype == np.int8:
-        both = ops.cross(features, np.column_stack([y, np.ones_like(y[:, :1])]))  # ones: sums in the same pass
-        sum_z, cross = both[:, -1], both[:, :-1]
+        sum_z = np.array(features.sum(axis=0, dtype=wide(features))).ravel()
+        cross = features.T @ cast(y, wide(y))
+    elif is_integer(features) and dtype_name(y) == "int8":
+        both = ops.cross(features, xp.column_stack([y, xp.ones_like(y[:, :1])]))  # ones: sums in the same pass
+        sum_z, cross = xp.asarray(both[:, -1], copy=True), both[:, :-1]
     else:
-        sum_z, cross = features.sum(axis=0, dtype=wide(features)), ops.cross(features, y)
-    y = y.astype(wide(y))
-    return np.array(sum_z).ravel(), y.sum(axis=0), np.ascontiguousarray(cross), y.T @ y
+        sum_z, cross = features.sum(axis=0, dtype=getattr(xp, wide(features))), ops.cross(features, y)
+    wide_y = cast(y, wide(y))
+    square = ops.cross(y, y) if dtype_name(y) == "int8" else wide_y.T @ wide_y
+    return sum_z, wide_y.sum(axis=0), contiguous(cross), square
 
 
-def times_both(gram: np.ndarray, scale: Any) -> np.ndarray:
+def _largest(matrix: Array) -> float:
+    """The largest number on the diagonal, by size; 0 if there is none."""
+    return float(abs(matrix.diagonal()).max()) if len(matrix) else 0.0
+
+
+def times_both(gram: Array, scale: Any) -> Array:
     """The Gram matrix of features times `scale`, a number or one for each of them, in the place of `gram`."""
     if np.ndim(scale) == 0:
         gram *= scale**2
@@ -293,13 +304,13 @@ def times_both(gram: np.ndarray, scale: Any) -> np.ndarray:
     return gram
 
 
-def wide(numbers: Any) -> Any:
+def wide(numbers: Array) -> str:
     """The type that sums of such numbers have."""
-    return np.int64 if numbers.dtype.kind == "i" else np.float64
+    return "int64" if is_integer(numbers) else "float64"
 
 
-def times_rows(features: Any, factor: np.ndarray) -> Any:
+def times_rows(features: Array, factor: Array) -> Array:
     """Each row times its factor, in float64."""
     if scipy.sparse.issparse(features):
         return scipy.sparse.diags_array(factor) @ features.astype(np.float64)
-    return features.astype(np.float64) * factor[:, None]
+    return cast(features, "float64") * factor[:, None]

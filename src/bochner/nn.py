@@ -24,6 +24,8 @@ try:
 except ImportError:
     raise ImportError("bochner.nn needs torch: pip install torch.") from None
 
+from .ops import torch_reference
+
 __all__ = ["FastfoodLayer", "FourierLayer", "MaxoutLayer"]
 
 
@@ -57,7 +59,11 @@ class BasisLayer(nn.Module):
         self.register_buffer("permutation", torch.tensor(permutation, dtype=torch.int64, device=device))
 
     def _expand(self, x: Any) -> Any:
-        return expand(x, self.signs, self.permutation, self.gaussian, self.calibration)
+        return torch_reference.fastfood(x, self.signs, self.permutation, self.gaussian, self.calibration)
+
+    @property
+    def _height(self) -> float:
+        return float(np.sqrt(2.0 / self.out_features))
 
     def _keep(self, name: str, weights: np.ndarray, dtype: Any, device: Any) -> None:
         tensor = torch.tensor(weights, dtype=dtype or torch.get_default_dtype(), device=device)
@@ -85,31 +91,6 @@ def fitted(basis: Basis, in_features: int | None, kind: type[Basis]) -> Basis:
     if isinstance(getattr(basis, "bandwidth", None), str) and getattr(vars(basis)["kernel"], "bandwidth", None) is None:
         raise ValueError(f"bandwidth={basis.bandwidth!r} is learned from rows: fit the basis first, or give a number.")
     return clone(basis).fit(np.eye(1, require_integer("in_features", in_features)))
-
-
-def waves(projections: Any, phases: Any, out_features: int) -> Any:
-    """cos, sin of the projections in neighbouring columns, of the last ones cos(p + b), all times sqrt(2/m)."""
-    pairs = projections.shape[-1] - len(phases)
-    paired = torch.stack((projections[..., :pairs].cos(), projections[..., :pairs].sin()), dim=-1).flatten(-2)
-    alone = torch.cos(projections[..., pairs:] + phases)
-    return torch.cat((paired, alone), dim=-1) * float(np.sqrt(2.0 / out_features))
-
-
-def hadamard(x: Any) -> Any:
-    """H x along the last axis, by sums and differences of halves that are 1, 2, 4, ... apart."""
-    size, stride = x.shape[-1], 1
-    while stride < size:
-        low, high = x.unflatten(-1, (-1, 2, stride)).unbind(-2)
-        x, stride = torch.stack((low + high, low - high), dim=-2).flatten(-3), 2 * stride
-    return x
-
-
-def expand(x: Any, signs: Any, permutation: Any, gaussian: Any, calibration: Any) -> Any:
-    """C H G Pi H B x for each of E expansions, (..., d) to (..., E, n): d is padded with zeros to n."""
-    x = nn.functional.pad(x, (0, signs.shape[-1] - x.shape[-1])).unsqueeze(-2)
-    mixed = hadamard(x * signs)
-    mixed = mixed.gather(-1, permutation.expand(mixed.shape))
-    return hadamard(mixed * gaussian) * calibration
 
 
 class FourierLayer(BasisLayer):
@@ -142,7 +123,7 @@ class FourierLayer(BasisLayer):
         self._keep("phases", words * (TURN * 2.0**-32), dtype, device)
 
     def _features(self, x: Any) -> Any:
-        return waves(x @ self.frequencies.mT, self.phases, self.out_features)
+        return torch_reference.dense_cos_sin(x, self.frequencies, self.phases, self._height)
 
 
 class FastfoodLayer(BasisLayer):
@@ -175,7 +156,7 @@ class FastfoodLayer(BasisLayer):
         self.frequencies = int(kept)
 
     def _features(self, x: Any) -> Any:
-        return waves(self._expand(x).flatten(-2)[..., : self.frequencies], self.phases, self.out_features)
+        return torch_reference.cos_sin(self._expand(x)[..., : self.frequencies], self.phases, self._height)
 
 
 class MaxoutLayer(BasisLayer):
@@ -220,7 +201,7 @@ class MaxoutLayer(BasisLayer):
     def _pools(self, x: Any) -> Any:
         """The projections of each unit, (..., m, q)."""
         if self.basis.structured:  # projection j of every unit comes from expansion j of its group
-            groups = self._expand(x).unflatten(-2, (-1, self.pool_size)).mT
+            groups = self._expand(x).unflatten(-1, (-1, self.pool_size, self.signs.shape[-1])).mT
             return groups.flatten(-3, -2)[..., : self.out_features, :]
         projections = x @ self.directions.mT
         if self.basis.shared_projections is not None:

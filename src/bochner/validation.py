@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import is_torch
+
 LARGEST = 1e150  # of numbers whose squares are summed: a hundred million of them find room in a float
 _spoken = "python"
 _others: frozenset[str] = frozenset()  # settings that the reader does not have
@@ -102,16 +104,29 @@ def require_finite(array: Any, name: str = "X", total: Callable[[np.ndarray], An
 
     `total` may be a quicker sum: a finite one has no other terms.
     """
+    if is_torch(array):
+        return _require_finite_tensor(array, name)
     values = array.data if hasattr(array, "indptr") else array
     with np.errstate(over="ignore", invalid="ignore"):
         if values.dtype.kind != "f" or np.isfinite(total(values)) or np.isfinite(values).all():
-            return
-    kind = "NaN" if np.isnan(values).any() else "infinity"
+            return None
+    places: Any = np.argwhere(~np.isfinite(array)) if values is array else []
+    raise ValueError(_not_finite(name, bool(np.isnan(values).any()), places))
+
+
+def _require_finite_tensor(tensor: Any, name: str) -> None:
+    """The same where the tensor is."""
+    bad = ~tensor.isfinite()
+    if bool(bad.any()):
+        raise ValueError(_not_finite(name, bool(tensor.isnan().any()), bad.nonzero().tolist()))
+
+
+def _not_finite(name: str, has_nan: bool, places: Any) -> str:
     where = ""
-    if values is array:
-        row, *column = np.argwhere(~np.isfinite(array))[0]
+    if len(places):
+        row, *column = places[0]
         where = f" (first at row {row}" + (f", column {column[0]})" if column else ")")
-    raise ValueError(f"{name} contains {kind}{where}; impute or drop such rows first.")
+    return f"{name} contains {'NaN' if has_nan else 'infinity'}{where}; impute or drop such rows first."
 
 
 def require_squares(largest: float, name: str) -> None:

@@ -50,7 +50,7 @@ def time_shape(rows: int, size: int, dtype: Any, *, least: float, definition: bo
 
 def contestants(size: int, dtype: Any) -> Iterator[tuple[str, str, Callable[[np.ndarray], Any]]]:
     """(name, kind, transform in place)."""
-    if native.FUNCTIONS:
+    if native.INSTALLED:
         before = native.instruction_set()
         for name in native.instruction_sets():
             if name in ("amx", "vnni"):  # the same code as avx512 here

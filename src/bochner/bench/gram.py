@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.linalg.blas import ssyrk
 
+from .. import ops
 from ..ops import native, reference, threads
 from .limits import BYTES, CODES, FLOATS, products
 from .timing import Entry, best_time, check
@@ -23,12 +24,12 @@ def bench_gram(quick: bool = False) -> list[Entry]:
     some = slice(0, 97)
     for z in (eight, fourteen):
         part = z[:2000, some]
-        check(f"gram of {z.dtype}", bool(np.array_equal(native.gram(part), reference.gram(part))))
+        check(f"gram of {z.dtype}", bool(np.array_equal(ops.gram(part), reference.gram(part))))
         few = z[:64]
         exact = (few.astype(np.float64).T @ few).astype(np.int64)
-        check(f"gram of {z.dtype}", bool(np.array_equal(native.gram(few), exact)))
+        check(f"gram of {z.dtype}", bool(np.array_equal(ops.gram(few), exact)))
     for rounded in (False, True):  # of numbers this small every sum is exact
-        made = native.float_gram(floats[:500, some], rounded)
+        made = ops.float_gram(floats[:500, some], rounded)
         check("quick gram", bool(np.array_equal(made, reference.float_gram(floats[:500, some], rounded))))
     work, lots = f"gram {rows:,} x {m:,}", rows // LOT
     count = 2.0 * rows * m * m
@@ -42,8 +43,8 @@ def bench_gram(quick: bool = False) -> list[Entry]:
         # A triangle is half of the square; the sums are read and written once a lot.
         costs = {operations: times * count / 2, BYTES: lots * (z.nbytes + 16.0 * m * m)} if times else {}
         total = np.zeros((m, m), dtype=np.int64 if z.dtype.kind == "i" else np.float64)
-        sums = native.gram if rounded is None else partial(native.float_gram, rounded=rounded)
-        seconds = best_time(lambda: sums(z, total=total), runs)
+        sums = partial(ops.gram, z) if rounded is None else partial(ops.float_gram, z, rounded)
+        seconds = best_time(lambda: sums(total), runs)
         return entry(f"bochner {precision}", "ours", lots * seconds, note, costs)
 
     def syrk() -> None:

@@ -20,7 +20,7 @@ STEPS = 50_000_000  # long enough for the threads to be up to speed
 
 def bench_limits(quick: bool = False) -> list[Entry]:
     rates = {BYTES: (copied_bytes(1 << (24 if quick else 28)), "a copy reads and writes")}
-    if native.FUNCTIONS:
+    if native.INSTALLED:
         steps, workers = STEPS // (10 if quick else 1), threads.count()
         peaks = native._native
         dense, sums, codes, quotients = peaks.peak_dense, peaks.peak_sums, peaks.peak_products, peaks.peak_divisions

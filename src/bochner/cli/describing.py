@@ -22,8 +22,7 @@ def info(model: Path | None = None, /, *, printing: Printing = Printing()) -> No
         result: dict[str, Any] = {"version": bochner.__version__, **describe()}
         paths = f"{result['instruction_set']} (of {', '.join(result['available'])})"
         shown = {"version": bochner.__version__, "instructions": paths}
-        for backend in dict.fromkeys(result["ops"].values()):
-            shown[backend] = ", ".join(op for op, by in result["ops"].items() if by == backend)
+        shown |= result["ops"]
         show(printing, result, two_columns("bochner", shown))
         return
     fitted = load_model(model)

@@ -92,12 +92,12 @@ class FastfoodMap(FrequencyMap):
     def apply(self, X: Any, weights: Weights) -> np.ndarray:
         *expansion, calibration, words, kept = weights
         angles, height = self.as_angles(words, X.dtype), self.height(X.dtype)
-        return ops.fastfood_waves(X, *expansion, calibration, int(kept), angles, height)
+        return ops.fastfood_cos_sin(X, *expansion, calibration, int(kept), angles, height)
 
     def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
         *expansion, multipliers, words, kept = weights
         table = self.cosine_table()
-        return ops.fastfood_waves_integer(X, *expansion, self.shift, multipliers.ravel(), int(kept), words, table)
+        return ops.fastfood_cos_sin_integer(X, *expansion, self.shift, multipliers.ravel(), int(kept), words, table)
 
     def require_sound(self) -> None:
         super().require_sound()

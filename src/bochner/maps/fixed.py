@@ -79,11 +79,11 @@ class FixedFourierMap(WaveMap):
 
     def apply(self, X: Any, weights: Weights) -> np.ndarray:
         table, words = weights
-        return ops.dense_waves(X, table, self.as_angles(words, X.dtype), self.height(X.dtype))
+        return ops.dense_cos_sin(X, table, self.as_angles(words, X.dtype), self.height(X.dtype))
 
     def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
         table, words = weights
-        return ops.waves_integer(ops.project_phase(X, table), words, self.cosine_table())
+        return ops.cos_sin_integer(ops.project_phase(X, table), words, self.cosine_table())
 
     def require_sound(self) -> None:
         super().require_sound()

@@ -63,25 +63,25 @@ class FourierMap(FrequencyMap):
 
     def apply(self, X: Any, weights: Weights) -> np.ndarray:
         directions, words = weights
-        return ops.dense_waves(X, directions, self.as_angles(words, X.dtype), self.height(X.dtype))
+        return ops.dense_cos_sin(X, directions, self.as_angles(words, X.dtype), self.height(X.dtype))
 
     def apply_into(self, out: np.ndarray, X: Any, weights: Weights) -> None:
         if self.is_integer:
             super().apply_into(out, X, weights)
             return
         directions, words = weights
-        ops.dense_waves(X, directions, self.as_angles(words, X.dtype), self.height(X.dtype), out)
+        ops.dense_cos_sin(X, directions, self.as_angles(words, X.dtype), self.height(X.dtype), out)
 
     def is_fused(self, dtype: np.dtype) -> bool:
         if self.is_integer:
-            return ops.has_fast("project_waves") and not isinstance(self.kernel, Product)
+            return ops.has_fast("project_cos_sin") and not isinstance(self.kernel, Product)
         return ops.projects_dense(dtype)
 
     def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
         *directions, words = weights
         if len(directions) == 1:
-            return ops.waves_integer(ops.project_phase(X, directions[0]), words, self.cosine_table())
-        return ops.project_waves(X, *directions, words, self.cosine_table())
+            return ops.cos_sin_integer(ops.project_phase(X, directions[0]), words, self.cosine_table())
+        return ops.project_cos_sin(X, *directions, words, self.cosine_table())
 
     # ---- frequencies for bandwidth 1 ----
 

@@ -139,7 +139,7 @@ class UnitMap(FeatureMap):
         rows = max(16, TILE // (min(per_tile, last - first) * projections))
         if fused and per_tile >= last - first:  # what the op makes is the result
             rows = max(rows, n)
-        elif fused or (self.is_integer and ops.has_fast("project_waves")):  # weights are packed once for all rows
+        elif fused or (self.is_integer and ops.has_fast("project_cos_sin")):  # weights are packed once for all rows
             rows = max(rows, MANY_ROWS)
         for start in range(first, last, per_tile):
             for row in range(0, n, rows):

@@ -33,11 +33,6 @@ def product(a: Any, b: Any) -> Any:
     return out
 
 
-def symmetric_product(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """matrix (m, m) @ columns (m, k), both float64."""
-    return np.asarray(product(matrix, np.ascontiguousarray(columns)))
-
-
 def upper_gram(z: np.ndarray) -> np.ndarray:
     """The upper triangle of Z'Z, a tile of columns at a time; below the tiles is rubbish."""
     m = z.shape[1]

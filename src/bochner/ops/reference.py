@@ -1,5 +1,7 @@
 """The meaning of every op, in numpy: slow, obvious, and the definition that the fast versions must equal.
 
+`@op` declares an op by its definition; what it calls here are definitions too.
+
 Float ops are defined up to rounding, except the Hadamard transform and Fastfood, whose order of additions is fixed.
 Integer ops are defined bit for bit. Rows are independent in every op here, so any partition of them gives the same;
 `reference_sums` has the ops that add up over rows or features.
@@ -15,11 +17,13 @@ import scipy.sparse
 
 from .. import portable
 from ..streams import philox
+from .dispatch import op
 from .reference_sums import cross, float_gram, gram, scores
 
 # Defined with the streams that it feeds, and in a room of their own.
 __all__ = ["cross", "float_gram", "gram", "philox", "scores"]
 
+op(philox)
 EXACT_TERMS = 256  # products of 8-bit numbers (each below 2^16) that float32 adds without rounding
 
 
@@ -30,6 +34,7 @@ class NotFiniteError(ValueError):
         super().__init__("X contains NaN or infinity; impute or drop such rows first.")
 
 
+@op
 def fwht(x: np.ndarray) -> np.ndarray:
     """H x along the last axis: the unnormalised Walsh-Hadamard transform in natural order, strides 1, 2, 4, ..."""
     shape, size = x.shape, x.shape[-1]
@@ -43,6 +48,7 @@ def fwht(x: np.ndarray) -> np.ndarray:
     return x.reshape(shape)
 
 
+@op
 def fastfood(
     x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, calibration: np.ndarray
 ) -> np.ndarray:
@@ -57,16 +63,19 @@ def fastfood(
     return out.reshape(len(x), -1)
 
 
+@op
 def maxout(projections: np.ndarray, pool_size: int) -> np.ndarray:
     """The largest of each `pool_size` neighbouring columns."""
     return projections.reshape(len(projections), -1, pool_size).max(axis=2)
 
 
+@op
 def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
     """Which of each `pool_size` neighbouring columns is largest, the first of equals; int32."""
     return projections.reshape(len(projections), -1, pool_size).argmax(axis=2).astype(np.int32)
 
 
+@op
 def gates(winners: np.ndarray, through: np.ndarray, pool_size: int) -> np.ndarray:
     """through[i, u] in column pool_size u + winners[i, u], and zero in the others."""
     out = np.zeros((*winners.shape, pool_size), dtype=through.dtype)
@@ -74,6 +83,7 @@ def gates(winners: np.ndarray, through: np.ndarray, pool_size: int) -> np.ndarra
     return out.reshape(len(winners), -1)
 
 
+@op
 def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.number) -> np.ndarray:
     """+height where x[:, coordinate] > threshold, else -height; in the dtype of height. x must be finite."""
     if not np.isfinite(x).all():
@@ -81,7 +91,10 @@ def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, heigh
     return np.where(x[:, coordinates] > thresholds, height, -height)
 
 
-def waves(projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None) -> np.ndarray:
+@op
+def cos_sin(
+    projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
+) -> np.ndarray:
     """height cos p, height sin p in neighbouring columns; with one phase b more projection at the end: cos(p + b)."""
     pairs = projections.shape[1] - len(phases)
     if out is None:
@@ -93,6 +106,7 @@ def waves(projections: np.ndarray, phases: np.ndarray, height: np.number, out: n
     return out
 
 
+@op
 def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.ndarray, columns: int) -> np.ndarray:
     """The hashed cell of each row in each of P grids, as 2 column + (1 if the sign is +).
 
@@ -109,6 +123,7 @@ def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.nd
     return out
 
 
+@op
 def binned(cells: np.ndarray, columns: int, height: np.number) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rows that such cells make, as data, indices and indptr of a CSR matrix: in each column the sum of its signs,
     times height; int8 saturates. Columns ascend, and a sum of zero is kept."""
@@ -120,12 +135,14 @@ def binned(cells: np.ndarray, columns: int, height: np.number) -> tuple[np.ndarr
     return sums.astype(height.dtype) * height, matrix.indices, matrix.indptr
 
 
+@op
 def quantize(x: np.ndarray, center: np.ndarray, step: float, low: int, high: int) -> np.ndarray:
     """round((x - center) / step), halves to even, saturated: int8, or uint8 if `low` is 0."""
     codes = np.rint((x.astype(np.float64) - center) / step)
     return np.clip(codes, low, high).astype(np.uint8 if low == 0 else np.int8)
 
 
+@op
 def project(x: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """x W' in int32, exact in any order: x is int8 or uint8 (n, d), W is int8 (m, d).
 
@@ -138,6 +155,7 @@ def project(x: np.ndarray, directions: np.ndarray) -> np.ndarray:
     return out
 
 
+@op
 def project_phase(x: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     """x F' modulo 2^32, as uint32: x is int8 or uint8, F uint32 (m, d) in units of 2^-32 turns.
 
@@ -149,6 +167,7 @@ def project_phase(x: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     return ((low + (high << 16)) & 0xFFFFFFFF).astype(np.uint32)
 
 
+@op
 def phase(projections: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
     """Phase in units of 2^-32 turns, P M modulo 2^32: the wrap is the range reduction. P int32, M uint32 per column."""
     return projections.view(np.uint32) * multipliers
@@ -162,8 +181,9 @@ def cosine_table(index_bits: int, amplitude: int) -> np.ndarray:
     return np.rint(amplitude * portable.cosine_of_turns(turns)).astype(dtype)
 
 
-def waves_integer(phases: np.ndarray, offsets: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """`waves` from uint32 phases: round to the table's index bits, look up; sine is the table three quarters on."""
+@op
+def cos_sin_integer(phases: np.ndarray, offsets: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """`cos_sin` from uint32 phases: round to the table's index bits, look up; sine is the table three quarters on."""
     bits = len(table).bit_length() - 1
     pairs, mask = phases.shape[1] - len(offsets), np.uint32(len(table) - 1)
     phases = phases.copy()
@@ -176,6 +196,7 @@ def waves_integer(phases: np.ndarray, offsets: np.ndarray, table: np.ndarray) ->
     return out
 
 
+@op
 def fastfood_integer(
     x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, shift: int
 ) -> np.ndarray:
@@ -191,17 +212,20 @@ def fastfood_integer(
     return out.reshape(len(x), -1)
 
 
+@op
 def calibrate(values: np.ndarray, multipliers: np.ndarray, shift: int) -> np.ndarray:
     """round(v multiplier / 2^shift), halves upwards, with a multiplier per column; int32."""
     return ((values.astype(np.int64) * multipliers + (1 << (shift - 1))) >> shift).astype(np.int32)
 
 
+@op
 def rescale(values: np.ndarray, multiplier: int, shift: int, limit: int) -> np.ndarray:
     """Fixed point: round(v multiplier / 2^shift), halves upwards, saturated at +-limit; int8, or int16 past 127."""
     scaled = (values.astype(np.int64) * multiplier + (1 << (shift - 1))) >> shift
     return np.clip(scaled, -limit, limit).astype(np.int8 if limit <= 127 else np.int16)
 
 
+@op
 def lookup(values: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray, table: np.ndarray) -> np.ndarray:
     """table[round((v multiplier + offset) / 2^shift) + half the table's length], saturated at its ends."""
     index = (values.astype(np.int64) * multiplier + offsets + (1 << (shift - 1))) >> shift
@@ -211,13 +235,15 @@ def lookup(values: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray,
 # ---- several of the above in one: fast versions do the second while the tile of the first is in cache ----
 
 
-def dense_waves(
+@op
+def dense_cos_sin(
     x: Any, directions: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
 ) -> np.ndarray:
-    """Waves of float projections; x may be sparse."""
-    return waves(np.asarray(x @ directions.T), phases, height, out)
+    """Cosines and sines of float projections; x may be sparse."""
+    return cos_sin(np.asarray(x @ directions.T), phases, height, out)
 
 
+@op
 def dense_maxout(
     x: Any,
     directions: np.ndarray,
@@ -232,11 +258,13 @@ def dense_maxout(
     return np.multiply(best, scale, out=best if out is None else out)
 
 
+@op
 def dense_winners(x: Any, directions: np.ndarray, pool_size: int) -> np.ndarray:
     return winners(np.asarray(x @ directions.T), pool_size)
 
 
-def fastfood_waves(
+@op
+def fastfood_cos_sin(
     x: np.ndarray,
     signs: np.ndarray,
     permutation: np.ndarray,
@@ -246,11 +274,12 @@ def fastfood_waves(
     phases: np.ndarray,
     height: np.number,
 ) -> np.ndarray:
-    """Waves of the first `kept` structured projections."""
-    return waves(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
+    """Cosines and sines of the first `kept` structured projections."""
+    return cos_sin(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
 
 
-def fastfood_waves_integer(
+@op
+def fastfood_cos_sin_integer(
     x: np.ndarray,
     signs: np.ndarray,
     permutation: np.ndarray,
@@ -262,15 +291,17 @@ def fastfood_waves_integer(
     table: np.ndarray,
 ) -> np.ndarray:
     projections = fastfood_integer(x, signs, permutation, gaussian, shift)
-    return waves_integer(phase(projections, multipliers)[:, :kept], offsets, table)
+    return cos_sin_integer(phase(projections, multipliers)[:, :kept], offsets, table)
 
 
-def project_waves(
+@op
+def project_cos_sin(
     x: np.ndarray, directions: np.ndarray, multipliers: np.ndarray, offsets: np.ndarray, table: np.ndarray
 ) -> np.ndarray:
-    return waves_integer(phase(project(x, directions), multipliers), offsets, table)
+    return cos_sin_integer(phase(project(x, directions), multipliers), offsets, table)
 
 
+@op
 def project_maxout(
     x: np.ndarray, directions: np.ndarray, pool_size: int, centre: np.ndarray, multiplier: int, shift: int, limit: int
 ) -> np.ndarray:
@@ -278,10 +309,12 @@ def project_maxout(
     return rescale(maxout(project(x, directions), pool_size) - centre[:, None], multiplier, shift, limit)
 
 
+@op
 def project_winners(x: np.ndarray, directions: np.ndarray, pool_size: int) -> np.ndarray:
     return winners(project(x, directions), pool_size)
 
 
+@op
 def project_lookup(
     x: np.ndarray, directions: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray, table: np.ndarray
 ) -> np.ndarray:

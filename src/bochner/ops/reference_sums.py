@@ -8,10 +8,12 @@ import numpy as np
 from scipy.linalg.blas import dsyrk, ssyrk
 
 from . import blas
+from .dispatch import op
 
 MANY_COLUMNS, STRIPE = 12_000, 2_048  # that BLAS is given at once: with threads it has crashed on 20,000
 
 
+@op
 def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
     """Z'Z: int64 and exact for int8 and int16, float64 for floats; added in place to a symmetric `total`, if given.
 
@@ -31,6 +33,7 @@ def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
     return mirrored(total)
 
 
+@op
 def float_gram(z: np.ndarray, rounded: bool, total: np.ndarray | None = None) -> np.ndarray:
     """Z'Z of float32 numbers, rounded to bfloat16 first if asked; added in place to `total`, as in gram.
 
@@ -59,6 +62,7 @@ def upper_gram(z: np.ndarray, product: Callable[..., np.ndarray]) -> np.ndarray:
     return upper
 
 
+@op
 def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Z'Y: int64 and exact if both are integers of at most 16 bits, else float64.
 
@@ -73,6 +77,7 @@ def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(total.T)
 
 
+@op
 def scores(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Z W of features, dense or CSR, and few float columns; integers are multiplied in the precision of these."""
     if isinstance(z, np.ndarray) and z.dtype.kind == "i":

@@ -7,9 +7,9 @@ from .conjugate_gradient import sampled_preconditioner, solve_products
 from .dual import DualProblem, dual_problem, solve_dual
 from .factor import Factor, factor_gram
 from .invariants import root_of, solve_invariant, v_matrix
+from .mixed_precision import solve_roughly, solve_several
 from .newton import Minimum, length, minimise
 from .path import DualPath, RidgePath
-from .several import solve_roughly, solve_several
 from .stochastic import SGD, Adam, DoublyStochastic, Stochastic
 
 __all__ = [

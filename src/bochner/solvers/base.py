@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
+from ..arrays import Array, namespace
 
 
 @dataclass(frozen=True)
 class Solution:
     """coefficients (m, k) of centred features; residual is |A b - c| / |c|, the largest over outputs."""
 
-    coefficients: np.ndarray = field(repr=False)
+    coefficients: Array = field(repr=False)
     method: str
     alpha: float
     status: str
@@ -24,8 +24,9 @@ class Solution:
         return f"{self.method}{because}: {self.status}; relative residual {self.residual:.1e}"
 
 
-def relative_residual(residual: np.ndarray, target: np.ndarray) -> float:
+def relative_residual(residual: Array, target: Array) -> float:
     """max over columns of |r| / |c|; 0 where the target is 0."""
-    sizes = np.linalg.norm(target, axis=0)
-    ratios = np.linalg.norm(residual, axis=0) / np.where(sizes > 0, sizes, 1.0)
-    return float(ratios.max(initial=0.0))
+    xp = namespace(residual)
+    sizes = xp.linalg.vector_norm(target, axis=0)
+    ratios = xp.linalg.vector_norm(residual, axis=0) / xp.where(sizes > 0, sizes, 1.0)
+    return float(ratios.max()) if len(ratios) else 0.0

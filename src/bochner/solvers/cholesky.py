@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
 
-from ..ops.blas import symmetric_product
+from .. import ops
+from ..arrays import Array, namespace
 from .base import Solution, relative_residual
 from .factor import Factor, factor_gram, rough_factor
 
@@ -15,18 +15,18 @@ USABLE = 1e-4  # a residual with which an eigen-decomposition is not asked for a
 ROUNDED, SOUND = 1e-15, 1e-5  # of a float32 factor: the residual to go on to, and the pivots that are far from noise
 
 
-def solve_gram(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:
+def solve_gram(gram: Array, cross: Array, alpha: float) -> Solution:
     """The ridge coefficients from a symmetric positive semi-definite Gram matrix (m, m) and Z'Y (m, k)."""
     return solve_factored(gram, cross, alpha, factor_gram(gram, alpha))
 
 
-def solve_factored(gram: np.ndarray, cross: np.ndarray, alpha: float, factor: Factor | None) -> Solution:
+def solve_factored(gram: Array, cross: Array, alpha: float, factor: Factor | None) -> Solution:
     """The ridge coefficients with the factor of G + alpha I, or None if it has none."""
     found = None if factor is None else refine(gram, cross, alpha, factor, GOOD)
     return found if found is not None and found.residual <= USABLE else _recover(gram, cross, alpha)
 
 
-def solve_quickly(gram: np.ndarray, cross: np.ndarray, alpha: float) -> tuple[Solution, Factor | None]:
+def solve_quickly(gram: Array, cross: Array, alpha: float) -> tuple[Solution, Factor | None]:
     """The ridge coefficients and the factor that gave them: one of float32 where refinement leads from it to rounding
     level and its pivots are far from noise, as they are for features with noise or a penalty of some size.
     """
@@ -39,12 +39,12 @@ def solve_quickly(gram: np.ndarray, cross: np.ndarray, alpha: float) -> tuple[So
     return solve_factored(gram, cross, alpha, factor), factor
 
 
-def refine(gram: np.ndarray, cross: np.ndarray, alpha: float, factor: Factor, enough: float) -> Solution:
+def refine(gram: Array, cross: Array, alpha: float, factor: Factor, enough: float) -> Solution:
     """The solution by a factor, then by steps that each solve for what is left, until that is little or grows."""
     best = coefficients = factor.solve(cross)
     size, taken = np.inf, 0
     for steps in range(REFINEMENTS + 1):
-        remainder = cross - symmetric_product(gram, coefficients) - alpha * coefficients
+        remainder = cross - ops.symmetric_product(gram, coefficients) - alpha * coefficients
         residual = relative_residual(remainder, cross)
         if not residual < size:
             break
@@ -52,25 +52,26 @@ def refine(gram: np.ndarray, cross: np.ndarray, alpha: float, factor: Factor, en
         if residual < enough or steps == REFINEMENTS:
             break
         coefficients = coefficients + factor.solve(remainder)
+    finite = bool(namespace(best).isfinite(best).all())
     status = "solved" if taken == 0 else f"solved, refined {taken} times"
-    return Solution(best, "cholesky", alpha, status, size if np.isfinite(best).all() else np.inf, 1 + taken)
+    return Solution(best, "cholesky", alpha, status, size if finite else np.inf, 1 + taken)
 
 
-def solve_or_none(gram: np.ndarray, cross: np.ndarray, alpha: float) -> np.ndarray | None:
+def solve_or_none(gram: Array, cross: Array, alpha: float) -> Array | None:
     """The coefficients by Cholesky alone, for trying penalties; None where the matrix is not positive definite."""
     factor = factor_gram(gram, alpha)
     return None if factor is None else factor.solve(cross)
 
 
-def _recover(gram: np.ndarray, cross: np.ndarray, alpha: float) -> Solution:
+def _recover(gram: Array, cross: Array, alpha: float) -> Solution:
     """The solution of smallest norm on the directions whose eigenvalue is above rounding."""
-    values, vectors = eigh(gram)
-    floor = len(gram) * np.finfo(float).eps * max(values.max(initial=0.0), 0.0)
+    values, vectors = ops.eigh(gram)
+    floor = len(gram) * np.finfo(float).eps * max(float(values[-1]) if len(values) else 0.0, 0.0)
     kept = values > floor
     rotated = vectors[:, kept].T @ cross
     coefficients = vectors[:, kept] @ (rotated / (values[kept] + alpha)[:, None])
     remainder = cross - gram @ coefficients - alpha * coefficients
-    dropped = int(len(values) - kept.sum())
+    dropped = len(values) - int(kept.sum())
     status = "recovered: the matrix is not positive definite at this penalty; "
     status += f"{dropped} of {len(values)} directions dropped"
     return Solution(coefficients, "eigen-decomposition", alpha, status, relative_residual(remainder, cross))

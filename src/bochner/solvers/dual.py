@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
+from ..arrays import Array, constant, namespace
 from .base import Solution
 from .cholesky import solve_gram
 
@@ -13,30 +12,30 @@ from .cholesky import solve_gram
 class DualProblem(NamedTuple):
     """K and y after centring and weighting: rows are multiplied by the square roots of their weights."""
 
-    kernel: np.ndarray
-    target: np.ndarray
-    root: np.ndarray
-    mean_y: np.ndarray
-    row_means: np.ndarray  # weighted means of the rows of the raw kernel, and of all of it: to centre new rows
+    kernel: Array
+    target: Array
+    root: Array
+    mean_y: Array
+    row_means: Array  # weighted means of the rows of the raw kernel, and of all of it: to centre new rows
     grand_mean: float
 
-    def center_new(self, rows: np.ndarray) -> np.ndarray:
+    def center_new(self, rows: Array) -> Array:
         """k(x, x_i) of new rows x, as inner products of centred features, unweighted."""
-        weights = self.root**2 / np.sum(self.root**2)
+        weights = self.root**2 / (self.root**2).sum()
         return rows - (rows @ weights)[:, None] - self.row_means + self.grand_mean
 
 
-def dual_problem(kernel: np.ndarray, y: np.ndarray, weight: np.ndarray | None, intercept: bool) -> DualProblem:
+def dual_problem(kernel: Array, y: Array, weight: Array | None, intercept: bool) -> DualProblem:
     """Centre K = Z Z' and y by their weighted means, so that an intercept is exact. The kernel is not changed."""
-    root = np.ones(len(y)) if weight is None else np.sqrt(weight)
+    root = constant(1.0, (len(y),), kernel) if weight is None else namespace(weight).sqrt(weight)
     if intercept:
-        share = root**2 / np.sum(root**2)
+        share = root**2 / (root**2).sum()
         means = kernel @ share
         grand = float(share @ means)
         mean_y = share @ y
         kernel = kernel - means[:, None] - means[None, :] + grand
     else:
-        means, grand, mean_y = np.zeros(len(y)), 0.0, np.zeros(y.shape[1])
+        means, grand, mean_y = constant(0.0, (len(y),), kernel), 0.0, constant(0.0, (y.shape[1],), kernel)
     if weight is not None:
         kernel = kernel * root[:, None] * root[None, :]
     return DualProblem(kernel, (y - mean_y) * root[:, None], root, mean_y, means, grand)

@@ -8,8 +8,8 @@ a = R s it is a ridge of its own, (alpha I + R'K R) s = R'y, in which an interce
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
 
+from .. import ops
 from .base import Solution
 from .cholesky import solve_gram
 
@@ -25,7 +25,7 @@ def v_matrix(X: np.ndarray) -> np.ndarray:
 
 def root_of(V: np.ndarray) -> np.ndarray:
     """R (n, r) with R R' = V, without the directions that rounding made."""
-    values, vectors = eigh(V)
+    values, vectors = ops.eigh(V)
     kept = values > len(V) * np.finfo(float).eps * max(values.max(initial=0.0), 0.0)
     return vectors[:, kept] * np.sqrt(values[kept])
 

@@ -15,7 +15,7 @@ from ... import ops
 
 def features(projections: np.ndarray, phases: np.ndarray, height: float) -> np.ndarray:
     """The columns of the layer, (n, 2 p - len(phases)) for projections (n, p)."""
-    return ops.waves(projections, phases, np.float64(height))
+    return ops.cos_sin(projections, phases, np.float64(height))
 
 
 def projection_gradient(

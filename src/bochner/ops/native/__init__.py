@@ -8,43 +8,48 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from .. import threads
+from .backend import BACKEND
+from .instruction_sets import EMULATED, PLAIN, _native, instruction_set, instruction_sets, use_instruction_set
 from .projections import (
+    dense_cos_sin,
     dense_maxout,
-    dense_waves,
     dense_winners,
     project,
+    project_cos_sin,
     project_lookup,
     project_maxout,
-    project_waves,
     project_winners,
     projects,
 )
 from .rows import (
     binned,
     bins,
+    cos_sin,
     fastfood,
+    fastfood_cos_sin,
+    fastfood_cos_sin_integer,
     fastfood_integer,
-    fastfood_waves,
-    fastfood_waves_integer,
     fwht,
     gates,
     maxout,
     philox,
     quantize,
     stumps,
-    waves,
     winners,
 )
-from .sets import EMULATED, PLAIN, _native, instruction_set, instruction_sets, use_instruction_set
 from .sums import cross, float_gram, gram, scores
 
-__all__ = ["EMULATED", "FUNCTIONS", "PLAIN", "instruction_set", "instruction_sets", "projects", "use_instruction_set"]
+__all__ = [
+    "BACKEND", "EMULATED", "INSTALLED", "PLAIN", "binned", "bins", "cos_sin", "cross", "dense_cos_sin", "dense_maxout",
+    "dense_winners", "fastfood", "fastfood_cos_sin", "fastfood_cos_sin_integer", "fastfood_integer", "float_gram",
+    "fwht", "gates", "gram", "instruction_set", "instruction_sets", "maxout", "philox", "project", "project_cos_sin",
+    "project_lookup", "project_maxout", "project_winners", "projects", "quantize", "scores", "stumps",
+    "use_instruction_set", "winners",
+]  # fmt: skip
 
 
 def leave_if_wrong(instead: str) -> None:
@@ -64,16 +69,8 @@ def leave_if_wrong(instead: str) -> None:
         use_instruction_set(instead)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
-if _native is not None:
-    FUNCTIONS = {
-        f.__name__: f
-        for f in (
-            fwht, fastfood, fastfood_waves, fastfood_integer, fastfood_waves_integer, waves, maxout, winners, gates,
-            stumps, quantize, bins, binned, philox, dense_waves, dense_maxout, dense_winners, project, project_winners,
-            project_waves, project_maxout, project_lookup, gram, float_gram, cross, scores,
-        )
-    }  # fmt: skip
+INSTALLED = _native is not None
+if INSTALLED:
     if os.environ.get("BOCHNER_INSTRUCTION_SET"):
         use_instruction_set(os.environ["BOCHNER_INSTRUCTION_SET"])
     if instruction_set() == "amx":

@@ -33,14 +33,14 @@ void dense_tiles(const float* x, size_t rows, size_t d, const float* w, size_t m
   }
 }
 
-void dense_waves(const float* x, size_t rows, size_t d, const float* w, size_t pairs, const float* phases, size_t alone,
-                 float height, float* out, size_t out_row) {
+void dense_cos_sin(const float* x, size_t rows, size_t d, const float* w, size_t pairs, const float* phases, size_t alone,
+                   float height, float* out, size_t out_row) {
   dense_tiles(x, rows, d, w, pairs + alone, 1,
               [=](const float* p, size_t stride, size_t row, size_t here, size_t first, size_t count) {
                 const size_t paired = std::min(first, pairs), here_pairs = std::min(first + count, pairs) - paired;
                 for (size_t r = 0; r < here; r++)
-                  waves_of_row(p + r * stride, here_pairs, phases + (first - paired), count - here_pairs, height,
-                               out + (row + r) * out_row + first + paired);
+                  cos_sin_of_row(p + r * stride, here_pairs, phases + (first - paired), count - here_pairs, height,
+                                 out + (row + r) * out_row + first + paired);
               });
 }
 

@@ -26,12 +26,12 @@ namespace {
 #include "fastfood.hpp"
 #include "pools.hpp"
 #include "stumps.hpp"
-#include "few.hpp"
+#include "narrow_products.hpp"
 #include "registers.hpp"
 #include "symmetric.hpp"
 #include "products.hpp"
-#include "scalars.hpp"
-#include "waves.hpp"
+#include "elementwise.hpp"
+#include "cos_sin.hpp"
 #include "dense.hpp"
 #include "float_gram.hpp"
 
@@ -48,14 +48,14 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
   static const Kernels kernels = {
       float_kernels<float>(),
       float_kernels<double>(),
-      {waves, fastfood_waves},
-      {dense_waves, dense_maxout, dense_winners, peak<float, 1>, peak<float, 1, true>, peak_divisions},
+      {cos_sin, fastfood_cos_sin},
+      {dense_cos_sin, dense_maxout, dense_winners, peak<float, 1>, peak<float, 1, true>, peak_divisions},
       {fwht<int32_t>, fastfood_integer, maxout<int32_t>, winners<int32_t>},
       product_kernels(),
       float_gram_kernels<float>(),
       float_gram_kernels<int32_t>(),
-      {fastfood_waves_integer<int8_t>},
-      {fastfood_waves_integer<int16_t>},
+      {fastfood_cos_sin_integer<int8_t>},
+      {fastfood_cos_sin_integer<int16_t>},
       {stumps<float, float, float>, stumps<float, float, int8_t>, stumps<double, double, double>,
        stumps<double, double, int8_t>, stumps<uint8_t, int16_t, int8_t>, stumps<int8_t, int16_t, int8_t>},
       {gates<int8_t>, gates<int16_t>, gates<float>, gates<double>},

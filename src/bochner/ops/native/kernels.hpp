@@ -21,17 +21,17 @@ struct FloatKernels {
                size_t grids, uint64_t columns, int64_t* out);
 };
 
-struct WaveKernels {
-  void (*waves)(const float* x, size_t rows, size_t pairs, const float* phases, size_t alone, float height, float* out);
-  void (*fastfood_waves)(const float* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
-                         const float* gaussian, const float* calibration, size_t expansions, int log2_size, size_t pairs,
-                         const float* phases, size_t alone, float height, float* out);
+struct CosSinKernels {
+  void (*cos_sin)(const float* x, size_t rows, size_t pairs, const float* phases, size_t alone, float height, float* out);
+  void (*fastfood_cos_sin)(const float* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
+                           const float* gaussian, const float* calibration, size_t expansions, int log2_size, size_t pairs,
+                           const float* phases, size_t alone, float height, float* out);
 };
 
 // Projections of float32 rows, with what follows while they are in cache; rows of out are out_row numbers apart.
 struct DenseKernels {
-  void (*waves)(const float* x, size_t rows, size_t d, const float* w, size_t pairs, const float* phases, size_t alone,
-                float height, float* out, size_t out_row);
+  void (*cos_sin)(const float* x, size_t rows, size_t d, const float* w, size_t pairs, const float* phases, size_t alone,
+                  float height, float* out, size_t out_row);
   void (*maxout)(const float* x, size_t rows, size_t d, const float* w, size_t units, size_t pool, const float* centre,
                  float scale, float* out, size_t out_row);
   void (*winners)(const float* x, size_t rows, size_t d, const float* w, size_t units, size_t pool, int32_t* out);
@@ -58,8 +58,8 @@ struct ProjectionKernels {
 // The same with features T of 8 or 16 bits.
 template <class X, class T>
 struct FeatureKernels {
-  void (*waves)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, const uint32_t* multipliers,
-                const uint32_t* offsets, size_t alone, const T* table, size_t size, T* out);
+  void (*cos_sin)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, const uint32_t* multipliers,
+                  const uint32_t* offsets, size_t alone, const T* table, size_t size, T* out);
   void (*maxout)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, size_t pool, const int32_t* centre,
                  int64_t multiplier, int shift, int64_t limit, T* out);
   void (*lookup)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, int64_t multiplier, int shift,
@@ -68,9 +68,9 @@ struct FeatureKernels {
 
 template <class T>
 struct StructuredKernels {
-  void (*fastfood_waves)(const int32_t* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
-                         const int8_t* gaussian, int shift, size_t expansions, int log2_size, const uint32_t* multipliers,
-                         size_t paired, const uint32_t* offsets, size_t alone, const T* table, size_t size, T* out);
+  void (*fastfood_cos_sin)(const int32_t* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
+                           const int8_t* gaussian, int shift, size_t expansions, int log2_size, const uint32_t* multipliers,
+                           size_t paired, const uint32_t* offsets, size_t alone, const T* table, size_t size, T* out);
 };
 
 template <class X, class Limit, class Out>
@@ -120,7 +120,7 @@ struct FloatGramKernels {
 struct Kernels {
   FloatKernels<float> f32;
   FloatKernels<double> f64;
-  WaveKernels waves;
+  CosSinKernels cos_sin;
   DenseKernels dense;
   IntegerKernels i32;
   ProductKernels products;

@@ -126,18 +126,18 @@ bool stumps(In<X> x, Row<int32_t> coordinates, Row<Limit> thresholds, Y height, 
   return kernel(x.data(), x.shape(0), d, coordinates.data(), thresholds.data(), m, height, out.data());
 }
 
-// ---- waves ----
+// ---- cosines and sines ----
 
 size_t pairs_of(size_t columns, size_t alone) {
-  require(columns >= alone && (columns - alone) % 2 == 0, "waves: the number of columns is wrong");
+  require(columns >= alone && (columns - alone) % 2 == 0, "cos_sin: the number of columns is wrong");
   return (columns - alone) / 2;
 }
 
-void waves(In<float> x, Row<float> phases, float height, Out<float> out) {
+void cos_sin(In<float> x, Row<float> phases, float height, Out<float> out) {
   const size_t alone = phases.shape(0), pairs = pairs_of(out.shape(1), alone);
-  require(x.shape(0) == out.shape(0) && x.shape(1) == pairs + alone, "waves: the shapes do not agree");
+  require(x.shape(0) == out.shape(0) && x.shape(1) == pairs + alone, "cos_sin: the shapes do not agree");
   nb::gil_scoped_release free;
-  chosen->kernels().waves.waves(x.data(), x.shape(0), pairs, phases.data(), alone, height, out.data());
+  chosen->kernels().cos_sin.cos_sin(x.data(), x.shape(0), pairs, phases.data(), alone, height, out.data());
 }
 
 template <class Y>
@@ -147,17 +147,17 @@ int check_structured(size_t expansions, size_t size, size_t rows, size_t alone, 
   return log2_exact(size);
 }
 
-void fastfood_waves(In<float> x, In<int8_t> signs, In<int32_t> permutation, In<float> gaussian, In<float> calibration,
-                    Row<float> phases, float height, Out<float> out) {
+void fastfood_cos_sin(In<float> x, In<int8_t> signs, In<int32_t> permutation, In<float> gaussian, In<float> calibration,
+                      Row<float> phases, float height, Out<float> out) {
   check_expansions(x, signs, permutation, gaussian);
   require(calibration.shape(0) == signs.shape(0) && calibration.shape(1) == signs.shape(1),
           "fastfood: the calibration has the wrong shape");
   const size_t alone = phases.shape(0);
   const int log2_size = check_structured(signs.shape(0), signs.shape(1), x.shape(0), alone, out);
   nb::gil_scoped_release free;
-  chosen->kernels().waves.fastfood_waves(x.data(), x.shape(0), x.shape(1), signs.data(), permutation.data(),
-                                         gaussian.data(), calibration.data(), signs.shape(0), log2_size,
-                                         pairs_of(out.shape(1), alone), phases.data(), alone, height, out.data());
+  chosen->kernels().cos_sin.fastfood_cos_sin(x.data(), x.shape(0), x.shape(1), signs.data(), permutation.data(),
+                                             gaussian.data(), calibration.data(), signs.shape(0), log2_size,
+                                             pairs_of(out.shape(1), alone), phases.data(), alone, height, out.data());
 }
 
 const StructuredKernels<int8_t>& structured(int8_t) { return chosen->kernels().structured_8; }
@@ -170,17 +170,17 @@ void check_table(const Row<T>& table) {
 }
 
 template <class T>
-void fastfood_waves_integer(In<int32_t> x, In<int8_t> signs, In<int32_t> permutation, In<int8_t> gaussian, int shift,
-                            Row<uint32_t> multipliers, Row<uint32_t> offsets, Row<T> table, Out<T> out) {
+void fastfood_cos_sin_integer(In<int32_t> x, In<int8_t> signs, In<int32_t> permutation, In<int8_t> gaussian, int shift,
+                              Row<uint32_t> multipliers, Row<uint32_t> offsets, Row<T> table, Out<T> out) {
   check_expansions(x, signs, permutation, gaussian);
   check_table(table);
   const size_t alone = offsets.shape(0);
   const int log2_size = check_structured(signs.shape(0), signs.shape(1), x.shape(0), alone, out);
   require(shift >= 0 && shift < 31 && multipliers.shape(0) == signs.size(), "fastfood: the multipliers are wrong");
   nb::gil_scoped_release free;
-  structured(T()).fastfood_waves(x.data(), x.shape(0), x.shape(1), signs.data(), permutation.data(), gaussian.data(), shift,
-                                 signs.shape(0), log2_size, multipliers.data(), pairs_of(out.shape(1), alone),
-                                 offsets.data(), alone, table.data(), table.shape(0), out.data());
+  structured(T()).fastfood_cos_sin(x.data(), x.shape(0), x.shape(1), signs.data(), permutation.data(), gaussian.data(), shift,
+                                   signs.shape(0), log2_size, multipliers.data(), pairs_of(out.shape(1), alone),
+                                   offsets.data(), alone, table.data(), table.shape(0), out.data());
 }
 
 // ---- projections ----
@@ -216,14 +216,14 @@ void project_winners(In<X> x, In<int8_t> w, size_t pool, Out<int32_t> out) {
 }
 
 template <class X, class T>
-void project_waves(In<X> x, In<int8_t> w, Row<uint32_t> multipliers, Row<uint32_t> offsets, Row<T> table, Out<T> out) {
+void project_cos_sin(In<X> x, In<int8_t> w, Row<uint32_t> multipliers, Row<uint32_t> offsets, Row<T> table, Out<T> out) {
   const size_t m = w.shape(0), alone = offsets.shape(0);
   require(multipliers.shape(0) == m && alone <= m, "project: the multipliers or offsets have the wrong size");
   check_projection(x, w, out, 2 * m - alone);
   check_table(table);
   nb::gil_scoped_release free;
-  features(X(), T()).waves(x.data(), x.shape(0), x.shape(1), w.data(), m, multipliers.data(), offsets.data(), alone,
-                           table.data(), table.shape(0), out.data());
+  features(X(), T()).cos_sin(x.data(), x.shape(0), x.shape(1), w.data(), m, multipliers.data(), offsets.data(), alone,
+                             table.data(), table.shape(0), out.data());
 }
 
 template <class X, class T>
@@ -254,14 +254,14 @@ size_t row_of(const Part<float>& out) {
   return size_t(out.stride(0));
 }
 
-void dense_waves(In<float> x, In<float> w, Row<float> phases, float height, Part<float> out) {
+void dense_cos_sin(In<float> x, In<float> w, Row<float> phases, float height, Part<float> out) {
   const size_t m = w.shape(0), alone = phases.shape(0);
-  require(alone <= m, "waves: more phases than directions");
+  require(alone <= m, "cos_sin: more phases than directions");
   const size_t row = row_of(out);
   check_projection(x, w, out, 2 * m - alone);
   nb::gil_scoped_release free;
-  chosen->kernels().dense.waves(x.data(), x.shape(0), x.shape(1), w.data(), m - alone, phases.data(), alone, height,
-                                out.data(), row);
+  chosen->kernels().dense.cos_sin(x.data(), x.shape(0), x.shape(1), w.data(), m - alone, phases.data(), alone, height,
+                                  out.data(), row);
 }
 
 void dense_maxout(In<float> x, In<float> w, size_t pool, Row<float> centre, float scale, Part<float> out) {
@@ -450,7 +450,7 @@ void bind_float(nb::module_& m) {
 
 template <class X, class T>
 void bind_features(nb::module_& m) {
-  m.def("project_waves", project_waves<X, T>, exact(), exact(), exact(), exact(), exact(), exact());
+  m.def("project_cos_sin", project_cos_sin<X, T>, exact(), exact(), exact(), exact(), exact(), exact());
   m.def("project_maxout", project_maxout<X, T>, exact(), exact(), nb::arg(), exact(), nb::arg(), nb::arg(), nb::arg(),
         exact());
   m.def("project_lookup", project_lookup<X, T>, exact(), exact(), nb::arg(), nb::arg(), exact(), exact(), exact());
@@ -471,7 +471,7 @@ void bind_gates(nb::module_& m) {
 
 template <class T>
 void bind_structured(nb::module_& m) {
-  m.def("fastfood_waves_integer", fastfood_waves_integer<T>, exact(), exact(), exact(), exact(), nb::arg(), exact(),
+  m.def("fastfood_cos_sin_integer", fastfood_cos_sin_integer<T>, exact(), exact(), exact(), exact(), nb::arg(), exact(),
         exact(), exact(), exact());
 }
 
@@ -504,9 +504,9 @@ NB_MODULE(_native, m) {
   bind_gates<int16_t>(m);
   bind_gates<float>(m);
   bind_gates<double>(m);
-  m.def("waves", waves, exact(), exact(), nb::arg(), exact());
-  m.def("fastfood_waves", fastfood_waves, exact(), exact(), exact(), exact(), exact(), exact(), nb::arg(), exact());
-  m.def("dense_waves", dense_waves, exact(), exact(), exact(), nb::arg(), exact());
+  m.def("cos_sin", cos_sin, exact(), exact(), nb::arg(), exact());
+  m.def("fastfood_cos_sin", fastfood_cos_sin, exact(), exact(), exact(), exact(), exact(), exact(), nb::arg(), exact());
+  m.def("dense_cos_sin", dense_cos_sin, exact(), exact(), exact(), nb::arg(), exact());
   m.def("dense_maxout", dense_maxout, exact(), exact(), nb::arg(), exact(), nb::arg(), exact());
   m.def("dense_winners", dense_winners, exact(), exact(), nb::arg(), exact());
   m.def("float_gram_sizes", [](size_t rows, size_t columns, bool rounded) {

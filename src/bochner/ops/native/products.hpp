@@ -13,7 +13,7 @@ constexpr ProjectionKernels<X> projection_kernels() {
 }
 template <class X, class T>
 constexpr FeatureKernels<X, T> feature_kernels() {
-  return {project_waves<X, T>, project_maxout<X, T>, project_lookup<X, T>};
+  return {project_cos_sin<X, T>, project_maxout<X, T>, project_lookup<X, T>};
 }
 constexpr ProductKernels product_kernels() {
   return {

@@ -69,13 +69,13 @@ void project(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, int32
 
 // Pairs (cosine, sine) by one look at a table; the last directions may be cosines with a phase of their own.
 template <class T>
-struct Waves {
+struct CosSin {
   std::vector<T> pairs;  // cos, sin, cos, sin, ...
   const uint32_t* offsets;
   size_t paired, columns;
   int shift;
 
-  Waves(const T* table, size_t size, const uint32_t* offsets, size_t paired, size_t columns)
+  CosSin(const T* table, size_t size, const uint32_t* offsets, size_t paired, size_t columns)
       : pairs(2 * size), offsets(offsets), paired(paired), columns(columns), shift(32 - __builtin_ctzll(size)) {
     for (size_t k = 0; k < size; k++) {
       pairs[2 * k] = table[k];
@@ -98,14 +98,14 @@ struct Waves {
 };
 
 template <class X, class T>
-void project_waves(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, const uint32_t* multipliers,
-                   const uint32_t* offsets, size_t alone, const T* table, size_t size, T* out) {
+void project_cos_sin(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, const uint32_t* multipliers,
+                     const uint32_t* offsets, size_t alone, const T* table, size_t size, T* out) {
   const size_t columns = 2 * m - alone;
-  const Waves<T> waves(table, size, offsets, m - alone, columns);
+  const CosSin<T> cos_sin(table, size, offsets, m - alone, columns);
   project_tiles(x, rows, d, w, m, 1,
                 [&](const int32_t* p, size_t stride, size_t row, size_t here, size_t first, size_t count) {
                   for (size_t r = 0; r < here; r++)
-                    waves(p + r * stride, multipliers, first, count, out + (row + r) * columns);
+                    cos_sin(p + r * stride, multipliers, first, count, out + (row + r) * columns);
                 });
 }
 

@@ -6,14 +6,16 @@ import numpy as np
 
 from .. import reference
 from ..threads import over_rows
-from .sets import _native
+from .backend import CODES, FEATURES, FLOATS, NUMBERS, serves
+from .instruction_sets import _native
 
 ROWS = 64  # that are worth a thread
 WIDE = 1 << 16  # numbers that are worth a thread, where a row is cheap
 BINNED = (np.int8, np.float32, np.float64)
-GATED = (np.int8, np.int16, np.float32, np.float64)
+GATED = (*FEATURES, *FLOATS)
 
 
+@serves(dtypes=NUMBERS)
 def fwht(x: np.ndarray) -> np.ndarray:
     out = np.array(x, order="C")
     rows = out.reshape(-1, out.shape[-1])
@@ -21,6 +23,7 @@ def fwht(x: np.ndarray) -> np.ndarray:
     return out
 
 
+@serves(dtypes=FLOATS)
 def fastfood(
     x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, calibration: np.ndarray
 ) -> np.ndarray:
@@ -30,7 +33,8 @@ def fastfood(
     return out
 
 
-def fastfood_waves(
+@serves(dtypes=("float32",))
+def fastfood_cos_sin(
     x: np.ndarray,
     signs: np.ndarray,
     permutation: np.ndarray,
@@ -40,19 +44,32 @@ def fastfood_waves(
     phases: np.ndarray,
     height: np.number,
 ) -> np.ndarray:
-    if x.dtype != np.float32:
-        return reference.waves(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
     x, out = np.ascontiguousarray(x), np.empty((len(x), 2 * kept - len(phases)), dtype=np.float32)
     weights = [np.ascontiguousarray(w, dtype=np.float32) for w in (gaussian, calibration)]
     phases = np.ascontiguousarray(phases, dtype=np.float32)
 
     def part(rows: slice) -> None:
-        _native.fastfood_waves(x[rows], signs, permutation, *weights, phases, height.item(), out[rows])
+        _native.fastfood_cos_sin(x[rows], signs, permutation, *weights, phases, height.item(), out[rows])
 
     over_rows(part, len(x), ROWS)
     return out
 
 
+@serves("fastfood_cos_sin", dtypes=("float64",), note="cosines by numpy")
+def fastfood_then_cos_sin(
+    x: np.ndarray,
+    signs: np.ndarray,
+    permutation: np.ndarray,
+    gaussian: np.ndarray,
+    calibration: np.ndarray,
+    kept: int,
+    phases: np.ndarray,
+    height: np.number,
+) -> np.ndarray:
+    return reference.cos_sin(fastfood(x, signs, permutation, gaussian, calibration)[:, :kept], phases, height)
+
+
+@serves(dtypes=CODES)
 def fastfood_integer(
     x: np.ndarray, signs: np.ndarray, permutation: np.ndarray, gaussian: np.ndarray, shift: int
 ) -> np.ndarray:
@@ -63,7 +80,8 @@ def fastfood_integer(
     return out
 
 
-def fastfood_waves_integer(
+@serves(dtypes=CODES)
+def fastfood_cos_sin_integer(
     x: np.ndarray,
     signs: np.ndarray,
     permutation: np.ndarray,
@@ -78,7 +96,7 @@ def fastfood_waves_integer(
     multipliers, offsets, table = map(np.ascontiguousarray, (multipliers, offsets, table))
 
     def part(rows: slice) -> None:
-        _native.fastfood_waves_integer(
+        _native.fastfood_cos_sin_integer(
             x[rows], signs, permutation, gaussian, shift, multipliers, offsets, table, out[rows]
         )
 
@@ -86,18 +104,20 @@ def fastfood_waves_integer(
     return out
 
 
-def waves(projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None) -> np.ndarray:
-    if projections.dtype != np.float32:
-        return reference.waves(projections, phases, height, out)
+@serves(dtypes=("float32",))
+def cos_sin(
+    projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
+) -> np.ndarray:
     x, phases = np.ascontiguousarray(projections), np.ascontiguousarray(phases, dtype=np.float32)
     fits = out is not None and out.flags.c_contiguous
     made = out if fits and out is not None else np.empty((len(x), 2 * x.shape[1] - len(phases)), dtype=np.float32)
-    over_rows(lambda rows: _native.waves(x[rows], phases, height.item(), made[rows]), len(x), ROWS)
+    over_rows(lambda rows: _native.cos_sin(x[rows], phases, height.item(), made[rows]), len(x), ROWS)
     if out is not None and not fits:
         out[:] = made
     return made if out is None else out
 
 
+@serves(dtypes=NUMBERS)
 def maxout(projections: np.ndarray, pool_size: int) -> np.ndarray:
     x = np.ascontiguousarray(projections)
     out = np.empty((len(x), x.shape[1] // pool_size), dtype=x.dtype)
@@ -105,6 +125,7 @@ def maxout(projections: np.ndarray, pool_size: int) -> np.ndarray:
     return out
 
 
+@serves(dtypes=NUMBERS)
 def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
     x = np.ascontiguousarray(projections)
     out = np.empty((len(x), x.shape[1] // pool_size), dtype=np.int32)
@@ -112,18 +133,25 @@ def winners(projections: np.ndarray, pool_size: int) -> np.ndarray:
     return out
 
 
+@serves(
+    dtypes=("int32",),
+    when=lambda winners, through, pool_size: through.dtype.name in GATED,
+    note=f"letting {', '.join(GATED)} through",
+)
 def gates(winners: np.ndarray, through: np.ndarray, pool_size: int) -> np.ndarray:
-    if winners.dtype != np.int32 or through.dtype not in GATED:
-        return reference.gates(winners, through, pool_size)
     winners, through = np.ascontiguousarray(winners), np.ascontiguousarray(through)
     out = np.empty((len(winners), winners.shape[1] * pool_size), dtype=through.dtype)
     over_rows(lambda rows: _native.gates(winners[rows], through[rows], pool_size, out[rows]), len(out), ROWS)
     return out
 
 
+@serves(dtypes=CODES, when=lambda x, c, t, height: height.dtype == np.int8, note="to int8")
+@serves(
+    dtypes=FLOATS,
+    when=lambda x, c, t, height: height.dtype in (np.int8, x.dtype),
+    note="to int8 or the same dtype",
+)
 def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, height: np.number) -> np.ndarray:
-    if x.dtype.kind != "f" and height.dtype != np.int8:
-        return reference.stumps(x, coordinates, thresholds, height)
     x, coordinates = map(np.ascontiguousarray, (x, coordinates))
     if x.dtype.kind == "f":
         thresholds = np.ascontiguousarray(thresholds, dtype=x.dtype)
@@ -142,15 +170,15 @@ def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, heigh
     return out
 
 
+@serves(dtypes=FLOATS)
 def quantize(x: np.ndarray, center: np.ndarray, step: float, low: int, high: int) -> np.ndarray:
-    if x.dtype.kind != "f":
-        return reference.quantize(x, center, step, low, high)
     x, out = np.ascontiguousarray(x), np.empty(x.shape, dtype=np.uint8 if low == 0 else np.int8)
     least = WIDE // max(x.shape[1], 1) + 1
     over_rows(lambda rows: _native.quantize(x[rows], center, step, low, high, out[rows]), len(x), least)
     return out
 
 
+@serves(dtypes=FLOATS)
 def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.ndarray, columns: int) -> np.ndarray:
     x, shift, pitch, multipliers = map(np.ascontiguousarray, (x, shift, pitch, multipliers))
     out = np.empty((len(x), len(shift)), dtype=np.int64)
@@ -158,9 +186,12 @@ def bins(x: np.ndarray, shift: np.ndarray, pitch: np.ndarray, multipliers: np.nd
     return out
 
 
+@serves(
+    dtypes=("int64",),
+    when=lambda cells, columns, height: max(columns, cells.size) < 2**31 and height.dtype in BINNED,
+    note="to int8, float32 or float64, with indices of 32 bits",
+)
 def binned(cells: np.ndarray, columns: int, height: np.number) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    if max(columns, cells.size) >= 2**31 or height.dtype not in BINNED:
-        return reference.binned(cells, columns, height)
     cells, (n, grids) = np.ascontiguousarray(cells), cells.shape
     data, indices = np.empty(cells.size, dtype=height.dtype), np.empty(cells.size, dtype=np.int32)
     starts, parts = np.zeros(n + 1, dtype=np.int64), []
@@ -180,6 +211,7 @@ def binned(cells: np.ndarray, columns: int, height: np.number) -> tuple[np.ndarr
     return data[:total], indices[:total], starts.astype(np.int32)
 
 
+@serves(dtypes=("uint32",))
 def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:
     out = counter.copy()
     over_rows(lambda rows: _native.philox(out[rows], *key), len(out), 1 << 14)

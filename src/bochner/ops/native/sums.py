@@ -8,26 +8,38 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference, threads
+from .. import threads
 from ..threads import over_rows, run
-from .sets import _native
+from .backend import FEATURES, FLOATS, serves
+from .instruction_sets import _native
 
 MOST_ROWS = 1 << 14  # whose products of 8-bit numbers add up to less than 2^31
 MOST_COLUMNS = 64  # that are few: with more, BLAS is faster
 PRODUCTS = 1 << 19  # that are worth a thread
 FLOAT_ROWS = 1 << 13  # that are packed at once
+MOST_OF_14 = 8191  # the largest number of 14 bits
 
 
+def _takes(total: np.ndarray | None, dtype: Any, columns: int) -> bool:
+    """Whether sums can be added to `total` where it is."""
+    return total is None or (total.dtype == dtype and total.flags.c_contiguous and total.shape == (columns, columns))
+
+
+def _fits(z: np.ndarray, total: np.ndarray | None = None) -> bool:
+    """Whether integers are of 8 or 14 bits, and can be added to `total`."""
+    small = z.dtype == np.int8 or (z.max(initial=0) <= MOST_OF_14 and z.min(initial=0) >= -MOST_OF_14)
+    return small and _takes(total, np.int64, z.shape[1])
+
+
+def _has_few(z: np.ndarray, others: np.ndarray) -> bool:
+    """Whether there are few enough columns for the kernels of such products."""
+    return others.ndim == 2 and others.shape[1] <= MOST_COLUMNS
+
+
+@serves(dtypes=FEATURES, when=_fits, note=f"int16 within {MOST_OF_14}; added to C-ordered int64")
 def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
-    if not _takes(total, np.int64, z.shape[1]):
-        return reference.gram(z, total)
-    if z.dtype == np.int8:
-        parts = [(0, 1)]
-    elif z.dtype == np.int16 and z.max(initial=0) <= 8191 and z.min(initial=0) >= -8191:
-        # z = 128 h + l, and h l' + l h' = (h + l)(h + l)' - h h' - l l'.
-        parts = [(0, 2**14 - 2**7), (1, 1 - 2**7), (2, 2**7)]
-    else:
-        return reference.gram(z, total)
+    # Of 14 bits z = 128 h + l, and h l' + l h' = (h + l)(h + l)' - h h' - l l'.
+    parts = [(0, 1)] if z.dtype == np.int8 else [(0, 2**14 - 2**7), (1, 1 - 2**7), (2, 2**7)]
     if total is None:
         total = np.zeros((z.shape[1], z.shape[1]), dtype=np.int64)
     lots = [(start, *part) for start in range(0, len(z), MOST_ROWS) for part in parts]
@@ -46,9 +58,12 @@ def _add_gram(z: np.ndarray, part: int, coefficient: int, last: bool, total: np.
     _by_blocks(z.shape[1], block, lambda b: _native.gram_block(words, sums, len(z), b, coefficient, last, total))
 
 
+@serves(
+    dtypes=FEATURES,
+    when=lambda z, y: y.dtype == np.int8 and _has_few(z, y),
+    note=f"times int8 of at most {MOST_COLUMNS} columns",
+)
 def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
-    if not _has_few(z, y) or y.dtype != np.int8:
-        return reference.cross(z, y)
     z, y = np.ascontiguousarray(z), np.ascontiguousarray(y)
     turned = np.empty((y.shape[1], z.shape[1]), dtype=np.int64)
     over_rows(
@@ -57,18 +72,24 @@ def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(turned.T)
 
 
+@serves(
+    dtypes=FEATURES,
+    when=lambda z, weights: weights.dtype.name in FLOATS and _has_few(z, weights),
+    note=f"times floats of at most {MOST_COLUMNS} columns",
+)
 def scores(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    if not _has_few(z, weights) or weights.dtype not in (np.float32, np.float64):
-        return reference.scores(z, weights)
     z, weights = np.ascontiguousarray(z), np.ascontiguousarray(weights)
     out = np.empty((len(z), weights.shape[1]), dtype=weights.dtype)
     over_rows(lambda part: _native.scores(z[part], weights, out[part]), len(z), 1 + PRODUCTS // max(weights.size, 1))
     return out
 
 
+@serves(
+    dtypes=("float32",),
+    when=lambda z, rounded, total=None: _takes(total, np.float64, z.shape[1]),
+    note="added to C-ordered float64",
+)
 def float_gram(z: np.ndarray, rounded: bool, total: np.ndarray | None = None) -> np.ndarray:
-    if z.dtype != np.float32 or not _takes(total, np.float64, z.shape[1]):
-        return reference.float_gram(z, rounded, total)
     if total is None:
         total = np.zeros((z.shape[1], z.shape[1]))
     room = _on_lines(_native.float_gram_sizes(min(len(z), FLOAT_ROWS), z.shape[1], rounded)[2], np.float32)
@@ -84,21 +105,6 @@ def _add_float_gram(z: np.ndarray, rounded: bool, last: bool, total: np.ndarray,
     words = room[:size]
     over_rows(lambda p: _native.float_gram_pack(z, rounded, p.start, p.stop, words), -(-z.shape[1] // panel), 1)
     _by_blocks(z.shape[1], block, lambda b: _native.float_gram_block(words, len(z), rounded, b, last, total))
-
-
-def _has_few(z: np.ndarray, others: np.ndarray) -> bool:
-    """Whether these are integer features and few enough columns for the kernels of such products."""
-    return (
-        isinstance(z, np.ndarray)
-        and z.dtype in (np.int8, np.int16)
-        and others.ndim == 2
-        and others.shape[1] <= MOST_COLUMNS
-    )
-
-
-def _takes(total: np.ndarray | None, dtype: Any, columns: int) -> bool:
-    """Whether sums can be added to `total` where it is."""
-    return total is None or (total.dtype == dtype and total.flags.c_contiguous and total.shape == (columns, columns))
 
 
 def _by_blocks(columns: int, block: int, multiply: Callable[[np.ndarray], Any]) -> None:

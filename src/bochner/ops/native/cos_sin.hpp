@@ -38,7 +38,7 @@ INLINE bool any_far(const float* x, size_t count) {
 }
 
 // height cos x, height sin x in neighbouring places; then cosines alone.
-INLINE void waves_of_row(const float* x, size_t pairs, const float* phases, size_t alone, float height, float* out) {
+INLINE void cos_sin_of_row(const float* x, size_t pairs, const float* phases, size_t alone, float height, float* out) {
   constexpr size_t lanes = Lane<float>::count;
   using I = Vector<int32_t>;
   I low, high;
@@ -78,31 +78,31 @@ INLINE void waves_of_row(const float* x, size_t pairs, const float* phases, size
   }
 }
 
-void waves(const float* x, size_t rows, size_t pairs, const float* phases, size_t alone, float height, float* out) {
+void cos_sin(const float* x, size_t rows, size_t pairs, const float* phases, size_t alone, float height, float* out) {
   for (size_t row = 0; row < rows; row++)
-    waves_of_row(x + row * (pairs + alone), pairs, phases, alone, height, out + row * (2 * pairs + alone));
+    cos_sin_of_row(x + row * (pairs + alone), pairs, phases, alone, height, out + row * (2 * pairs + alone));
 }
 
-// Structured projections made into waves while a row of them is in cache; the first pairs + alone of them are wanted.
-void fastfood_waves(const float* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
-                    const float* gaussian, const float* calibration, size_t expansions, int log2_size, size_t pairs,
-                    const float* phases, size_t alone, float height, float* out) {
+// Cosines and sines of structured projections while a row of these is in cache; the first pairs + alone are wanted.
+void fastfood_cos_sin(const float* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
+                      const float* gaussian, const float* calibration, size_t expansions, int log2_size, size_t pairs,
+                      const float* phases, size_t alone, float height, float* out) {
   std::vector<float> projections(expansions << log2_size);
   for (size_t row = 0; row < rows; row++) {
     fastfood(x + row * d, 1, d, signs, permutation, gaussian, calibration, expansions, log2_size, projections.data());
-    waves_of_row(projections.data(), pairs, phases, alone, height, out + row * (2 * pairs + alone));
+    cos_sin_of_row(projections.data(), pairs, phases, alone, height, out + row * (2 * pairs + alone));
   }
 }
 
 template <class T>
-void fastfood_waves_integer(const int32_t* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
-                            const int8_t* gaussian, int shift, size_t expansions, int log2_size,
-                            const uint32_t* multipliers, size_t paired, const uint32_t* offsets, size_t alone,
-                            const T* table, size_t size, T* out) {
-  const Waves<T> waves(table, size, offsets, paired, 2 * paired + alone);
+void fastfood_cos_sin_integer(const int32_t* x, size_t rows, size_t d, const int8_t* signs, const int32_t* permutation,
+                              const int8_t* gaussian, int shift, size_t expansions, int log2_size,
+                              const uint32_t* multipliers, size_t paired, const uint32_t* offsets, size_t alone,
+                              const T* table, size_t size, T* out) {
+  const CosSin<T> cos_sin(table, size, offsets, paired, 2 * paired + alone);
   std::vector<int32_t> projections(expansions << log2_size);
   for (size_t row = 0; row < rows; row++) {
     fastfood_integer(x + row * d, 1, d, signs, permutation, gaussian, shift, expansions, log2_size, projections.data());
-    waves(projections.data(), multipliers, 0, paired + alone, out + row * (2 * paired + alone));
+    cos_sin(projections.data(), multipliers, 0, paired + alone, out + row * (2 * paired + alone));
   }
 }

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
+_native: Any
 try:
-    from bochner.ops import _native  # type: ignore[attr-defined]
+    _native = import_module("bochner.ops._native")
 except ImportError:
     _native = None
 

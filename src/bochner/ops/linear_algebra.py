@@ -1,0 +1,264 @@
+"""Dense linear algebra of symmetric matrices, by numpy and scipy: products, Cholesky factors, eigenvalues.
+
+A factor is made some rows at a time, of which only the part from the diagonal on is kept: half of a large matrix, and
+no call of LAPACK is ever large (with threads it has crashed on 20,000 rows).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import blas, lapack
+
+from ..arrays import Array
+from . import threads
+from .blas import product as tiled_product
+from .dispatch import op
+
+TILE = 512  # columns that are the work of one thread
+ROWS = 768  # of a lot: enough for BLAS to be at its best
+
+
+@op
+def symmetric_product(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """matrix (m, m) @ columns (m, k), both float64."""
+    return np.asarray(tiled_product(matrix, np.ascontiguousarray(columns)))
+
+
+@op
+def eigh(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenvalues of a symmetric matrix, ascending, and their vectors in columns."""
+    values, vectors = scipy.linalg.eigh(matrix)
+    return values, vectors
+
+
+@op
+def eigvalsh(matrix: np.ndarray) -> np.ndarray:
+    """The eigenvalues of a symmetric matrix, ascending."""
+    return np.linalg.eigvalsh(matrix)
+
+
+# ---- Cholesky factors ----
+
+
+class Factor(ABC):
+    """R of A = scale R'R, upper triangular, in float64 or float32; what it solves is in float64."""
+
+    scale: float
+
+    @abstractmethod
+    def solve(self, columns: Array) -> Array:
+        """A^-1 times these columns, or one column."""
+
+    @abstractmethod
+    def half_solve(self, columns: Array) -> Array:
+        """R'^-1 times these columns over the root of the scale; their squared lengths are c'A^-1 c."""
+
+    @abstractmethod
+    def leading(self, rows: int) -> Factor:
+        """The factor of the leading rows and columns of A."""
+
+    @property
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """The diagonal of R."""
+
+    @property
+    def smallest_pivot(self) -> float:
+        """The smallest squared number of the diagonal, in proportion to the largest; NaN if one of them is."""
+        pivots = self.diagonal**2
+        return float(pivots.min() / pivots.max()) if len(pivots) else 1.0
+
+    @property
+    @abstractmethod
+    def log_determinant(self) -> float:
+        """log |A|."""
+
+
+@op
+def cholesky(matrix: np.ndarray, shift: float, scale: float, dtype: str) -> Factor | None:
+    """The factor of matrix + shift I, made of that over `scale` in float64 or float32; None if it is not positive
+    definite there. Each lot of rows, once it is made, is taken out of those below."""
+    with threads.blas_limited():
+        return _factor_lots(matrix, shift, scale, dtype)
+
+
+def _factor_lots(matrix: np.ndarray, shift: float, scale: float, dtype: str) -> FactorInLots | None:
+    made = FactorInLots([_scaled(matrix, start, shift, scale, dtype) for start in range(0, len(matrix), ROWS)], scale)
+    (multiply, divide), factorise = _products(made.lots), lapack.get_lapack_funcs("potrf", dtype=np.dtype(dtype))
+    for k, lot in enumerate(made.lots):
+        corner, right = made.columns(k, k), lot[:, len(lot) :]
+        if factorise(corner, clean=0, overwrite_a=1)[1]:
+            return None
+        # Tiles of columns, each by one thread of BLAS: so the bits do not hang on how many there are.
+        threads.run([partial(divide, 1.0, corner, tile, trans_a=1, overwrite_b=1) for tile in _tiles(right)])
+        threads.run([
+            partial(multiply, -1.0, made.columns(k, j), beyond, beta=1.0, c=tile, trans_a=1, overwrite_c=1)
+            for j, below in enumerate(made.lots[k + 1 :], k + 1)
+            for beyond, tile in zip(_tiles(lot[:, lot.shape[1] - below.shape[1] :]), _tiles(below), strict=True)
+        ])  # fmt: skip
+    return made
+
+
+def _tiles(columns: np.ndarray) -> list[np.ndarray]:
+    """Columns in tiles, each the work of one thread."""
+    return [columns[:, start : start + TILE] for start in range(0, columns.shape[1], TILE)]
+
+
+@dataclass(frozen=True, eq=False)
+class FactorInLots(Factor):
+    """A factor in lots of rows, the first column of a lot being that of its first row.
+
+    They are in Fortran order, so that BLAS takes any columns of them where they are. Below the diagonal is rubbish.
+    """
+
+    lots: list[np.ndarray] = field(repr=False)
+    scale: float = 1.0
+
+    def solve(self, columns: np.ndarray) -> np.ndarray:
+        size = _largest(columns)
+        parts = self._forwards(columns, size)
+        multiply, divide = _products(self.lots)
+        for k in reversed(range(len(parts))):
+            for j in range(k + 1, len(parts)):
+                parts[k] = multiply(-1.0, self.columns(k, j), parts[j], beta=1.0, c=parts[k], overwrite_c=1)
+            parts[k] = divide(1.0, self.columns(k, k), parts[k], overwrite_b=1)
+        return _joined(parts, size / self.scale, columns)
+
+    def half_solve(self, columns: np.ndarray) -> np.ndarray:
+        size = _largest(columns)
+        return _joined(self._forwards(columns, size), size / np.sqrt(self.scale), columns)
+
+    def leading(self, rows: int) -> FactorInLots:
+        kept = [(lot, rows - k * len(self.lots[0])) for k, lot in enumerate(self.lots)]
+        return FactorInLots([np.asfortranarray(lot[:left, :left]) for lot, left in kept if left > 0], self.scale)
+
+    def columns(self, lot: int, other: int) -> np.ndarray:
+        """The columns of a lot that another one, or itself, begins with."""
+        start = (other - lot) * len(self.lots[0])
+        return self.lots[lot][:, start : start + len(self.lots[other])]
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return np.concatenate([np.zeros(0), *(np.diagonal(lot) for lot in self.lots)])
+
+    @property
+    def log_determinant(self) -> float:
+        diagonal = self.diagonal
+        return 2.0 * float(np.sum(np.log(diagonal))) + len(diagonal) * float(np.log(self.scale))
+
+    def _forwards(self, columns: np.ndarray, size: np.ndarray) -> list[np.ndarray]:
+        """R'^-1 times columns over their sizes, as many rows at a time as the lots have."""
+        multiply, divide = _products(self.lots)
+        parts: list[np.ndarray] = []
+        for k, lot in enumerate(self.lots):
+            start = k * len(self.lots[0])
+            rows = columns[start : start + len(lot)]
+            part = np.array((rows if rows.ndim == 2 else rows[:, None]) / size, dtype=lot.dtype, order="F")
+            for j, done in enumerate(parts):
+                part = multiply(-1.0, self.columns(j, k), done, beta=1.0, c=part, trans_a=1, overwrite_c=1)
+            parts.append(divide(1.0, self.columns(k, k), part, trans_a=1, overwrite_b=1))
+        return parts
+
+
+def _products(lots: list[np.ndarray]) -> Array:
+    """BLAS for a matrix times columns, and for a triangular one into columns."""
+    return blas.get_blas_funcs(("gemm", "trsm"), dtype=lots[0].dtype if lots else np.float64)
+
+
+def _largest(columns: np.ndarray) -> np.ndarray:
+    """The largest number of each column, by which it is divided: float32 would lose very small or large ones."""
+    largest = np.abs(columns).max(axis=0, initial=0.0)
+    return np.where((largest > 0.0) & np.isfinite(largest), largest, 1.0)
+
+
+def _joined(parts: list[np.ndarray], size: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """The parts times the sizes of their columns, in float64 and in the shape of `like`; they are used up."""
+    out, start = np.empty(like.shape), 0
+    while parts:
+        part = parts.pop(0)
+        rows = out[start : start + len(part)]
+        np.multiply(part.reshape(rows.shape), size, out=rows)
+        start += len(part)
+    return out
+
+
+def _scaled(matrix: np.ndarray, start: int, shift: float, scale: float, dtype: str) -> np.ndarray:
+    """A lot of rows of (A + shift I)/scale from the diagonal on: for A is symmetric, as many columns of it, turned."""
+    columns = matrix[start:, start : start + ROWS]
+    turned = np.empty(columns.shape, dtype=dtype)
+
+    def take(rows: slice) -> None:
+        np.multiply(columns[rows], 1.0 / scale, out=turned[rows], casting="same_kind")
+
+    threads.over_rows(take, len(turned), 64)
+    turned[: columns.shape[1]].flat[:: columns.shape[1] + 1] += np.asarray(shift / scale, dtype=dtype)
+    return turned.T
+
+
+# ---- all shifts of a matrix at once ----
+
+
+class TridiagonalForm(ABC):
+    """A = Q T Q', Q orthogonal, T tridiagonal or even diagonal: A + alpha I is solved in O(m) for every alpha."""
+
+    eigenvalues: Array
+
+    @abstractmethod
+    def rotate(self, columns: Array) -> Array:
+        """Q'C."""
+
+    @abstractmethod
+    def rotate_back(self, columns: Array) -> Array:
+        """Q C."""
+
+    @abstractmethod
+    def solve(self, alpha: float, rotated: Array) -> Array:
+        """(T + alpha I)^-1 times columns; LinAlgError if that is not positive definite."""
+
+
+@op
+def tridiagonal_form(matrix: np.ndarray) -> TridiagonalForm:
+    """The form of a symmetric matrix of one row or more, in O(m^3)."""
+    return ReducedForm(matrix)
+
+
+class ReducedForm(TridiagonalForm):
+    """By Householder reflections, which LAPACK keeps as they are."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        if len(matrix) == 1:
+            self._reflectors, self._diagonal, self._off = None, matrix[0].copy(), np.empty(0)
+        else:
+            work = int(lapack.dsytrd_lwork(len(matrix), lower=1)[0])
+            reflectors, self._diagonal, self._off, tau, _ = lapack.dsytrd(matrix, lower=1, lwork=work)
+            self._reflectors = np.asfortranarray(reflectors[1:, :-1]), tau
+        few = len(matrix) == 1
+        self.eigenvalues = self._diagonal if few else scipy.linalg.eigvalsh_tridiagonal(self._diagonal, self._off)
+
+    def rotate(self, columns: np.ndarray) -> np.ndarray:
+        return self._rotated(columns, "T")
+
+    def rotate_back(self, columns: np.ndarray) -> np.ndarray:
+        return self._rotated(columns, "N")
+
+    def solve(self, alpha: float, rotated: np.ndarray) -> np.ndarray:
+        if self._reflectors is None:
+            return rotated / (self._diagonal + alpha)
+        bands = np.zeros((2, len(self._diagonal)))
+        bands[0, 1:], bands[1] = self._off, self._diagonal + alpha
+        return scipy.linalg.solveh_banded(bands, rotated, check_finite=False)
+
+    def _rotated(self, columns: np.ndarray, transposed: str) -> np.ndarray:
+        """Q'C ("T") or Q C ("N"): the first row stays, the reflectors act on the others."""
+        out = np.array(columns, dtype=np.float64, order="F")
+        if self._reflectors is not None:
+            reflectors, tau = self._reflectors
+            rest = np.asfortranarray(out[1:])
+            work = max(1, int(lapack.dormqr("L", transposed, reflectors, tau, rest, -1)[1][0]))
+            out[1:] = lapack.dormqr("L", transposed, reflectors, tau, rest, work)[0]
+        return out

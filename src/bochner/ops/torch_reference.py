@@ -1,0 +1,318 @@
+"""The meaning of every op for torch tensors, on their device: integers have the bits of `reference`, floats its values
+to rounding, and Hadamard transforms and Fastfood its bits too.
+
+Float maps take rows of any leading shape and have gradients. Weights may come as numpy arrays: they are put where the
+rows are. Words of 32 and 64 bits are worked on as int64, because torch has few operations on unsigned ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+
+from ..arrays import Array, like
+from ..streams import MULTIPLIERS, WEYL
+from .dispatch import Backend, Function
+from .reference import EXACT_TERMS, NotFiniteError
+
+TORCH = Backend("torch", library="torch", defines=True)
+WORD = 0xFFFFFFFF
+
+
+def defines(function: Function) -> Function:
+    """The decorated function is what the op of its name means for tensors."""
+
+    @wraps(function)
+    def call(array: Any, *others: Any) -> Array:
+        return function(array, *(like(other, array) for other in others))
+
+    TORCH.serves(function.__name__, layouts=None)(call)
+    return function
+
+
+# ---- floats ----
+
+
+@defines
+def fwht(x: Array) -> Array:
+    size, stride = x.shape[-1], 1
+    while stride < size:
+        low, high = x.unflatten(-1, (-1, 2, stride)).unbind(-2)
+        x, stride = torch.stack((low + high, low - high), dim=-2).flatten(-3), 2 * stride
+    return x
+
+
+@defines
+def fastfood(x: Array, signs: Array, permutation: Array, gaussian: Array, calibration: Array) -> Array:
+    return (fwht(_mixed(x, signs, permutation) * gaussian) * calibration).flatten(-2)
+
+
+def _mixed(x: Array, signs: Array, permutation: Array) -> Array:
+    """Pi H B x for each of E expansions, (..., d) to (..., E, size)."""
+    padded = torch.nn.functional.pad(x, (0, signs.shape[-1] - x.shape[-1])).unsqueeze(-2)
+    mixed = fwht(padded * signs)
+    return mixed.gather(-1, permutation.long().expand(mixed.shape))
+
+
+@defines
+def maxout(projections: Array, pool_size: int) -> Array:
+    return projections.unflatten(-1, (-1, pool_size)).amax(dim=-1)
+
+
+@defines
+def winners(projections: Array, pool_size: int) -> Array:
+    return projections.unflatten(-1, (-1, pool_size)).argmax(dim=-1).int()
+
+
+@defines
+def gates(winners: Array, through: Array, pool_size: int) -> Array:
+    out = through.new_zeros((*winners.shape, pool_size))
+    return out.scatter_(-1, winners.long().unsqueeze(-1), through.unsqueeze(-1)).flatten(-2)
+
+
+@defines
+def stumps(x: Array, coordinates: Array, thresholds: Array, height: Any) -> Array:
+    if not bool(torch.isfinite(x).all()):
+        raise NotFiniteError
+    height = torch.as_tensor(height, device=x.device)
+    return torch.where(x[:, coordinates.long()] > thresholds, height, -height)
+
+
+@defines
+def cos_sin(projections: Array, phases: Array, height: Any, out: Array | None = None) -> Array:
+    pairs = projections.shape[-1] - len(phases)
+    paired = torch.stack((projections[..., :pairs].cos(), projections[..., :pairs].sin()), dim=-1).flatten(-2)
+    alone = torch.cos(projections[..., pairs:] + phases)
+    return _given(torch.cat((paired, alone), dim=-1) * height, out)
+
+
+def _given(made: Any, out: Any) -> Array:
+    return made if out is None else out.copy_(made)
+
+
+@defines
+def bins(x: Array, shift: Array, pitch: Array, multipliers: Array, columns: int) -> Array:
+    cells = torch.floor((x.double()[:, None] - shift) / pitch).clamp(-(2.0**62), 2.0**62).long() & WORD
+    words = multipliers.view(torch.int64)  # products and sums wrap around as unsigned ones do
+    code = (((cells * words[:, 1:]).sum(dim=2) + words[:, 0]) >> 32) & WORD
+    return 2 * (((code >> 1) * columns) >> 31) + (code & 1)
+
+
+@defines
+def binned(cells: Array, columns: int, height: Any) -> tuple[Array, Array, Array]:
+    n = len(cells)
+    rows = torch.arange(n, device=cells.device)
+    places, which = torch.unique((rows[:, None] * columns + (cells >> 1)).flatten(), return_inverse=True)
+    signs = (2 * (cells & 1) - 1).flatten()
+    sums = torch.zeros_like(places).index_add_(0, which, signs)
+    if not height.dtype.is_floating_point:
+        sums = sums.clamp(-127, 127)
+    index = torch.int32 if max(columns, cells.numel()) < 2**31 else torch.int64
+    ends = torch.bincount(places // columns, minlength=n).cumsum(0)
+    starts = torch.cat((ends.new_zeros(1), ends)).to(index)
+    return sums.to(height.dtype) * height, (places % columns).to(index), starts
+
+
+# ---- integers ----
+
+
+@defines
+def quantize(x: Array, center: Array, step: float, low: int, high: int) -> Array:
+    codes = torch.round((x.double() - center) / step)
+    return codes.clamp(low, high).to(torch.uint8 if low == 0 else torch.int8)
+
+
+@defines
+def project(x: Array, directions: Array) -> Array:
+    out = torch.zeros((len(x), len(directions)), dtype=torch.int32, device=x.device)
+    for start in range(0, x.shape[1], EXACT_TERMS):
+        chunk = slice(start, start + EXACT_TERMS)
+        out += (x[:, chunk].float() @ directions[:, chunk].float().mT).int()
+    return out
+
+
+@defines
+def project_phase(x: Array, frequencies: Array) -> Array:
+    words = frequencies.long()
+    low, high = ((x.double() @ half.double().mT).long() for half in (words & 0xFFFF, words >> 16))
+    return ((low + (high << 16)) & WORD).to(torch.uint32)
+
+
+@defines
+def phase(projections: Array, multipliers: Array) -> Array:
+    return ((projections.long() * multipliers.long()) & WORD).to(torch.uint32)
+
+
+@defines
+def cos_sin_integer(phases: Array, offsets: Array, table: Array) -> Array:
+    bits = len(table).bit_length() - 1
+    pairs, mask = phases.shape[1] - len(offsets), len(table) - 1
+    words = phases.long()
+    words = torch.cat((words[:, :pairs], words[:, pairs:] + offsets.long()), dim=1)
+    index = ((words + (1 << (31 - bits))) >> (32 - bits)) & mask
+    paired = torch.stack((index[:, :pairs], (index[:, :pairs] + 3 * len(table) // 4) & mask), dim=2).flatten(1)
+    return table[torch.cat((paired, index[:, pairs:]), dim=1)]
+
+
+@defines
+def fastfood_integer(x: Array, signs: Array, permutation: Array, gaussian: Array, shift: int) -> Array:
+    mixed = _mixed(x.int(), signs.int(), permutation) * gaussian.int()
+    return fwht((mixed + ((1 << shift) >> 1)) >> shift).flatten(-2)
+
+
+@defines
+def calibrate(values: Array, multipliers: Array, shift: int) -> Array:
+    return ((values.long() * multipliers + (1 << (shift - 1))) >> shift).int()
+
+
+@defines
+def rescale(values: Array, multiplier: int, shift: int, limit: int) -> Array:
+    scaled = (values.long() * multiplier + (1 << (shift - 1))) >> shift
+    return scaled.clamp(-limit, limit).to(torch.int8 if limit <= 127 else torch.int16)
+
+
+@defines
+def lookup(values: Array, multiplier: int, shift: int, offsets: Array, table: Array) -> Array:
+    index = (values.long() * multiplier + offsets + (1 << (shift - 1))) >> shift
+    return table[(index + len(table) // 2).clamp(0, len(table) - 1)]
+
+
+@defines
+def philox(counter: Array, key: tuple[int, int]) -> Array:
+    words = [column.long() for column in counter.unbind(1)]
+    key0, key1 = key
+    for _ in range(10):
+        (high0, low0), (high1, low1) = _product(words[0], int(MULTIPLIERS[0])), _product(words[2], int(MULTIPLIERS[1]))
+        words = [high1 ^ words[1] ^ key0, low1, high0 ^ words[3] ^ key1, low0]
+        key0, key1 = (key0 + WEYL[0]) & WORD, (key1 + WEYL[1]) & WORD
+    return torch.stack(words, dim=1).to(torch.uint32)
+
+
+def _product(words: Array, factor: int) -> tuple[Array, Array]:
+    """The high and the low 32 bits of a product of such words, by halves of one factor: 64 bits would not fit."""
+    low = words * (factor & 0xFFFF)
+    rest = words * (factor >> 16) + (low >> 16)
+    return rest >> 16, ((rest & 0xFFFF) << 16) | (low & 0xFFFF)
+
+
+# ---- several of the above in one ----
+
+
+@defines
+def dense_cos_sin(x: Array, directions: Array, phases: Array, height: Any, out: Array | None = None) -> Array:
+    return cos_sin(x @ directions.mT, phases, height, out)
+
+
+@defines
+def dense_maxout(
+    x: Array, directions: Array, pool_size: int, centre: Array, scale: Any, out: Array | None = None
+) -> Array:
+    return _given((maxout(x @ directions.mT, pool_size) - centre[:, None]) * scale, out)
+
+
+@defines
+def dense_winners(x: Array, directions: Array, pool_size: int) -> Array:
+    return winners(x @ directions.mT, pool_size)
+
+
+@defines
+def fastfood_cos_sin(
+    x: Array,
+    signs: Array,
+    permutation: Array,
+    gaussian: Array,
+    calibration: Array,
+    kept: int,
+    phases: Array,
+    height: Any,
+) -> Array:
+    return cos_sin(fastfood(x, signs, permutation, gaussian, calibration)[..., :kept], phases, height)
+
+
+@defines
+def fastfood_cos_sin_integer(
+    x: Array,
+    signs: Array,
+    permutation: Array,
+    gaussian: Array,
+    shift: int,
+    multipliers: Array,
+    kept: int,
+    offsets: Array,
+    table: Array,
+) -> Array:
+    projections = fastfood_integer(x, signs, permutation, gaussian, shift)
+    return cos_sin_integer(phase(projections, multipliers)[:, :kept], offsets, table)
+
+
+@defines
+def project_cos_sin(x: Array, directions: Array, multipliers: Array, offsets: Array, table: Array) -> Array:
+    return cos_sin_integer(phase(project(x, directions), multipliers), offsets, table)
+
+
+@defines
+def project_maxout(
+    x: Array, directions: Array, pool_size: int, centre: Array, multiplier: int, shift: int, limit: int
+) -> Array:
+    return rescale(maxout(project(x, directions), pool_size) - centre[:, None], multiplier, shift, limit)
+
+
+@defines
+def project_winners(x: Array, directions: Array, pool_size: int) -> Array:
+    return winners(project(x, directions), pool_size)
+
+
+@defines
+def project_lookup(x: Array, directions: Array, multiplier: int, shift: int, offsets: Array, table: Array) -> Array:
+    return lookup(project(x, directions), multiplier, shift, offsets, table)
+
+
+# ---- sums ----
+
+
+def _sums(z: Array, rows: int, product: Callable[[Array], Array], total: Array) -> Array:
+    """total plus the products of so many rows at a time, which are exact."""
+    for start in range(0, len(z), rows):
+        total += product(slice(start, start + rows)).to(total.dtype)
+    return total
+
+
+@defines
+def gram(z: Array, total: Array | None = None) -> Array:
+    floats = z.dtype.is_floating_point
+    if total is None:
+        total = z.new_zeros((z.shape[1], z.shape[1]), dtype=torch.float64 if floats else torch.int64)
+    elif total.shape != (z.shape[1], z.shape[1]):
+        raise ValueError(f"the total is {tuple(total.shape)}, the sums are of {z.shape[1]} columns.")
+    elif floats and not total.dtype.is_floating_point:
+        raise TypeError("sums of floats cannot be added to integers.")
+    rows, work = (1024, torch.float32) if z.dtype == torch.int8 else (1 << 22, torch.float64)
+
+    def product(part: slice) -> Array:
+        some = z[part].to(work)
+        made = some.mT @ some
+        return made if not floats else made.triu() + made.triu(1).mT  # the same bits on both sides of the diagonal
+
+    return _sums(z, rows, product, total)
+
+
+@defines
+def float_gram(z: Array, rounded: bool, total: Array | None = None) -> Array:
+    return gram(z.bfloat16().float() if rounded else z, total)
+
+
+@defines
+def cross(z: Array, y: Array) -> Array:
+    exact = not z.dtype.is_floating_point and not y.dtype.is_floating_point
+    work = torch.float32 if z.dtype == y.dtype == torch.int8 else torch.float64
+    total = z.new_zeros((z.shape[1], y.shape[1]), dtype=torch.int64 if exact else torch.float64)
+    return _sums(z, 1024, lambda rows: z[rows].to(work).mT @ y[rows].to(work), total)
+
+
+@defines
+def scores(z: Array, weights: Array) -> Array:
+    dtype = torch.promote_types(z.dtype, weights.dtype)
+    return z.to(dtype) @ weights.to(dtype)
