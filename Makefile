@@ -13,10 +13,10 @@ NATIVE := $(wildcard src/bochner/ops/native/*.[ch]pp)
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
 
-$(INSTALLED): pyproject.toml CMakeLists.txt $(NATIVE)
+$(INSTALLED): pyproject.toml papers/pyproject.toml CMakeLists.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev]" --editable papers
 	touch $@
 
 demo: $(INSTALLED)   ## install, then the main job on the bundled handwritten digits
@@ -29,11 +29,11 @@ lint: $(INSTALLED)   ## style, types, and who may import whom
 	$(BIN)/lint-imports
 
 test: lint   ## everything a change must pass
-	$(PYTEST) -n 2 -m "not slow and not torch and not papers"
+	$(PYTEST) -n 2 -m "not slow and not torch"
 	BOCHNER_BACKEND=reference $(PYTEST) -q -n 2 -m "not slow and not torch" tests/test_ops.py tests/test_bases.py
 
-test-papers: $(INSTALLED)   ## quick versions of the papers' experiments
-	$(PYTEST) -q -n 2 -m papers
+test-papers: $(INSTALLED)   ## the papers' package: its tests, and quick versions of its experiments
+	$(PYTEST) -q -n 2 papers/tests
 
 test-reference: $(INSTALLED)   ## the whole suite on numpy alone, as if the extension were absent
 	BOCHNER_BACKEND=reference $(PYTEST) -n 2 -m "not slow and not torch"
@@ -52,7 +52,7 @@ fuzz: $(INSTALLED)   ## damaged and hostile files: CASES=100000
 browser: $(INSTALLED)   ## the report in a real browser without a network; installs Debian's Chromium
 	command -v chromium || $(ROOT) apt-get update
 	command -v chromium || $(ROOT) apt-get install --yes --no-install-recommends chromium fonts-dejavu-core
-	$(PYTEST) tests/browser.py
+	$(PYTEST) papers/tests/browser.py
 
 docs: $(INSTALLED)   ## redraw the README's picture, the page of speeds and the page of the papers' numbers
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"

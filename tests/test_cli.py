@@ -179,60 +179,13 @@ def test_info_without_a_file_says_which_instructions_are_used(capsys):
     assert out["instruction_set"] in ("amx", "vnni", "avx512", "avx2", "baseline")
 
 
-def test_reproduce_one_experiment(capsys):
-    out = succeed(capsys, "reproduce", "maxout-distances", "--quick")
-    assert "Figure 1: distances before and after the maxout map (quick)" in out
-    assert "holds: " in out
-    assert sorted(os.listdir("reproduction")) == ["maxout-distances.quick.json", "report.html"]
-    assert "saturate" in Path("reproduction/report.html").read_text()
-    Path("reproduction/report.html").unlink()
-    out = json.loads(succeed(capsys, "reproduce", "--report-only", "--json"))
-    assert Path(out["report"]).read_text().startswith("<!doctype html>")
-    out = json.loads(succeed(capsys, "reproduce", "maxout-distances", "--quick", "--out", "other", "--json"))
-    assert out["records"][0]["claims"][0]["holds"]
-    assert Path("other/maxout-distances.quick.json").exists()
-
-
-def test_reproduce_shows_numbers_and_never_takes_text_for_markup(capsys, monkeypatch):
-    from bochner.cli import reproducing
-    from bochner.papers import Experiment
-    from records import FINDINGS, HOSTILE
-
-    trial = Experiment("trial", "some_paper", "Table 9", lambda job: FINDINGS)
-    monkeypatch.setattr(reproducing, "EXPERIMENTS", {"trial": trial})
-    monkeypatch.setenv("COLUMNS", "400")
-    out = succeed(capsys, "reproduce", "trial", "--out", "here").replace("\N{NO-BREAK SPACE}", " ")
-    assert "5.20 ± 0.09 %" in out
-    assert "worse: a finer grid of penalties" in out
-    assert f"does not hold: {HOSTILE} ({HOSTILE})" in out
-    assert "<img src=x" not in Path("here/report.html").read_text()
-
-
-def test_reproduce_goes_on_without_a_data_set_and_says_so(capsys, monkeypatch, tmp_path):
-    from bochner.cli import reproducing
-    from bochner.papers import Experiment
-    from records import FINDINGS
-
-    monkeypatch.setenv("BOCHNER_DATA", str(tmp_path / "none"))
-    trials = {
-        "first": Experiment("first", "some_paper", "Table 8", lambda job: FINDINGS, needs=("gold",)),
-        "second": Experiment("second", "some_paper", "Table 9", lambda job: FINDINGS),
-    }
-    monkeypatch.setattr(reproducing, "EXPERIMENTS", trials)
-    code, out, err = run(capsys, "reproduce", "all", "--json")
+def test_reproduce_says_how_to_install_the_papers(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "bochner_papers", None)
+    code, out, err = run(capsys, "reproduce", "--list")
     assert code == 1
-    assert "skipped, for want of data: first" in err
-    found = json.loads(out)
-    assert [record["name"] for record in found["records"]] == ["second"]
-    assert "needs the data sets gold" in found["skipped"]["first"]
-    assert Path(found["report"]).exists()
-    code, out, err = run(capsys, "reproduce", "first", "--out", "new")
-    assert code == 1
-    assert "first needs the data sets gold" in err
-    assert not Path("new").exists()
-    listed = json.loads(succeed(capsys, "reproduce", "--list", "--json"))
-    assert [(row["name"], row["missing"]) for row in listed] == [("first", ["gold"]), ("second", [])]
-    assert "gold (missing)" in succeed(capsys, "reproduce", "--list")
+    assert not out
+    assert "which is not installed: in a clone of bochner, run `pip install ./papers`." in err
+    assert len(err.splitlines()) == 1
 
 
 def test_columns_are_kept_beside_predictions(capsys):
@@ -405,11 +358,6 @@ FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
         (["info", "empty.csv"], "not a bochner model file"),
         (["info", "job.checkpoint"], "is not a bochner model file"),
         (["demo", "--components", "1"], "components must be an integer of at least 4"),
-        (["reproduce"], "say which experiment to run"),
-        (["reproduce", "maxout-distance"], "did you mean 'maxout-distances'?"),
-        (["reproduce", "nothing"], "there is no experiment 'nothing'"),
-        (["reproduce", "all", "--quick", "--out", "new.csv"], "'new.csv' is no folder"),
-        (["reproduce", "--report-only"], "there is no folder 'reproduction'"),
         (["data", "fetch"], "requires an argument"),
         (["tune", "train.parquet", "--target", "y", "--basis", "maxout", "--bandwidths", "1"], "has no bandwidth"),
         (["tune", "train.parquet", "--target", "y", "--components", "100000"], "try fewer features"),

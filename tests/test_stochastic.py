@@ -263,3 +263,17 @@ def test_doubly_stochastic_steps_of_less_than_a_unit_find_features(basis, featur
     for _ in range(3):
         model.partial_fit(rows, rows[:, 0])
     assert np.isfinite(model.predict(rows)).all()
+
+
+def test_a_step_without_penalty_or_intercept():
+    """Leaving out what is zero changes nothing: a tiny penalty and none end in the same place."""
+    rows = np.random.default_rng(0).standard_normal((60, 4))
+    labels = (np.sin(rows[:, 0]) * rows[:, 1] > 0).astype(int)
+    free, bound = (
+        RandomFeatureClassifier(
+            RandomFourier(20, bandwidth=2.0, random_state=0), loss="logistic", alpha=alpha, fit_intercept=False,
+            solver=SGD(learning_rate=1.0, validation=0, epochs=3),
+        ).fit(rows, labels)
+        for alpha in (0.0, 1e-12)
+    )  # fmt: skip
+    np.testing.assert_allclose(free.coef_, bound.coef_, rtol=1e-8)

@@ -41,7 +41,8 @@ def time_shape(rows: int, size: int, dtype: Any, *, least: float, definition: bo
         if kind != "limit":
             check(f"{who} on {work}", is_transform(transform, x[: max(1, 4096 // size)]))
         buffer[:] = x
-        seconds = best_time(lambda t=transform: t(buffer), least=least)  # type: ignore[misc]
+        with np.errstate(over="ignore", invalid="ignore"):  # again and again in place, numbers outgrow their type
+            seconds = best_time(lambda t=transform: t(buffer), least=least)  # type: ignore[misc]
         # Of the first of ours, which the library takes by itself; a number of 64 bits takes two places of a register.
         costs = {} if entries else {ONE_THREAD: float(x.size * np.log2(size) * x.itemsize / 4)}
         entries.append(Entry(work, who, kind, seconds, x.size / seconds / 1e9, "numbers/ns", note_of(who), costs))

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from bochner.papers import EXPERIMENTS, Comparison, Job
-from bochner.papers.kitchen_sinks.jointly_fitted import ACTIVATIONS, JointlyFitted
+from bochner_papers import EXPERIMENTS, Comparison, Job
+from bochner_papers.kitchen_sinks.jointly_fitted import ACTIVATIONS, JointlyFitted
 
 
-@pytest.mark.papers
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_quick_version(name):
     """Runs without any data set, and what it says can be written, read and drawn."""

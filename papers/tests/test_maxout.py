@@ -11,13 +11,13 @@ from sklearn.linear_model import Ridge
 
 from bochner import RandomMaxout
 from bochner.moments import Moments
-from bochner.papers.maxout.faces import order_found
-from bochner.papers.maxout.phones import corpus, frames, labels, synthetic
-from bochner.papers.maxout.phones.decoding import STATES, Grammar, best_path, phones_of
-from bochner.papers.maxout.phones.recognition import Task
-from bochner.papers.maxout.phones.scoring import edit_distance, phone_error_rate
-from bochner.papers.maxout.prefixes import fit_prefixes
-from bochner.papers.sound import mel_bands
+from bochner_papers.maxout.faces import order_found
+from bochner_papers.maxout.phones import corpus, frames, labels, synthetic
+from bochner_papers.maxout.phones.decoding import STATES, Grammar, best_path, phones_of
+from bochner_papers.maxout.phones.recognition import Task
+from bochner_papers.maxout.phones.scoring import edit_distance, phone_error_rate
+from bochner_papers.maxout.prefixes import fit_prefixes
+from bochner_papers.sound import mel_bands
 
 # ---- least squares on prefixes ----
 

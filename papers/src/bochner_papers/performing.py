@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .. import data
-from ..machine import machine
-from ..storage import replacing
+from bochner import data
+from bochner.machine import machine
+from bochner.storage import replacing
+
 from .findings import Experiment, Job
 
 

@@ -28,7 +28,7 @@ class JointlyFitted(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.papers.kitchen_sinks.jointly_fitted import JointlyFitted
+    >>> from bochner_papers.kitchen_sinks.jointly_fitted import JointlyFitted
     >>> X = np.random.default_rng(0).standard_normal((200, 2))
     >>> y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
     >>> bool(JointlyFitted(10).fit(X, y).score(X, y) > 0.9)

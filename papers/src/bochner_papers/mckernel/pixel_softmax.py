@@ -16,7 +16,7 @@ class PixelSoftmax:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from bochner.papers.mckernel.pixel_softmax import PixelSoftmax
+    >>> from bochner_papers.mckernel.pixel_softmax import PixelSoftmax
     >>> X, y = load_iris(return_X_y=True)
     >>> model = PixelSoftmax(learning_rate=0.1)
     >>> for _ in range(30):

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bochner.papers import EXPERIMENTS, Job
-from bochner.papers.performing import perform
-from bochner.report import read_records, write_report
-from bochner.report.charts import drawable, drawing, renamed
+from bochner_papers import EXPERIMENTS, Job
+from bochner_papers.performing import perform
+from bochner_papers.report import read_records, write_report
+from bochner_papers.report.charts import drawable, drawing, renamed
 from chromium import browser
 from records import HOSTILE, record
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "build" / "browser"
 KEPT = ROOT / "docs" / "reproduction"
 

@@ -10,15 +10,20 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
-from ..storage import replacing
+import altair
+import vl_convert
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from bochner.storage import replacing
+
+from .charts import drawing
 from .numbers import cells, duration, said
 from .records import VERDICTS, Record, by_paper, heading, parted, tally
 
 PARTS = Path(__file__).parent / "page"
-PACKAGES = ("altair", "jinja2", "vl_convert")
 
 
 def write_report(records: Sequence[Record], path: Path) -> Path:
@@ -31,12 +36,6 @@ def write_report(records: Sequence[Record], path: Path) -> Path:
 
 def page(records: Sequence[Record]) -> str:
     """The HTML of some records."""
-    require_packages()
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    from .charts import drawing
-
     scripts = [vega(), part("draw.js")]
     environment = Environment(
         loader=FileSystemLoader(PARTS), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -55,12 +54,6 @@ def page(records: Sequence[Record]) -> str:
     )
 
 
-def require_packages() -> None:
-    """Say what is missing before any work is done."""
-    if any(find_spec(name) is None for name in PACKAGES):
-        raise ImportError('the report needs a few more packages: pip install "bochner[report]"')
-
-
 def part(name: str) -> str:
     return (PARTS / name).read_text(encoding="utf-8")
 
@@ -68,9 +61,6 @@ def part(name: str) -> str:
 @cache  # making it takes seconds
 def vega() -> str:
     """Vega, Vega-Lite and vega-embed as one script, of the version that the specifications are written for."""
-    import altair
-    import vl_convert
-
     version = ".".join(altair.SCHEMA_VERSION.split(".")[:2])
     script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")

@@ -5,14 +5,14 @@ import pytest
 from scipy.io import savemat
 from scipy.optimize import check_grad
 
-from bochner import LearnedFourierClassifier, RandomFeatureClassifier, RandomFourier, data
+from bochner import LearnedFourierClassifier, data
 from bochner.bench import time_shape
-from bochner.papers.learned_frequencies import aerosol, census, descents, entropy, pictures, small_data, spoken_digits
-from bochner.papers.learned_frequencies.network import FourierNetwork
-from bochner.papers.mckernel import minibatch, transform_speed
-from bochner.papers.mckernel.pixel_softmax import PixelSoftmax
-from bochner.papers.sound import hertz, log_mel_frames, mel, mel_bands
 from bochner.solvers import SGD
+from bochner_papers.learned_frequencies import aerosol, census, descents, entropy, pictures, small_data, spoken_digits
+from bochner_papers.learned_frequencies.network import FourierNetwork
+from bochner_papers.mckernel import minibatch, transform_speed
+from bochner_papers.mckernel.pixel_softmax import PixelSoftmax
+from bochner_papers.sound import hertz, log_mel_frames, mel, mel_bands
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4))
@@ -261,15 +261,3 @@ def test_mel_bands_share_every_frequency():
     assert (bands >= 0).all()
     assert mel(1000.0) == pytest.approx(1000.0, rel=1e-3)
     assert hertz(np.array(mel(440.0))) == pytest.approx(440.0)
-
-
-def test_a_step_without_penalty_or_intercept():
-    """Leaving out what is zero changes nothing: a tiny penalty and none end in the same place."""
-    free, bound = (
-        RandomFeatureClassifier(
-            RandomFourier(20, bandwidth=2.0, random_state=0), loss="logistic", alpha=alpha, fit_intercept=False,
-            solver=SGD(learning_rate=1.0, validation=0, epochs=3),
-        ).fit(X, Y)
-        for alpha in (0.0, 1e-12)
-    )  # fmt: skip
-    np.testing.assert_allclose(free.coef_, bound.coef_, rtol=1e-8)

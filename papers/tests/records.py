@@ -1,6 +1,6 @@
 """A record with every kind of chart and verdict, and with text that tries to be more than text."""
 
-from bochner.papers import Chart, Claim, Comparison, Findings
+from bochner_papers import Chart, Claim, Comparison, Findings
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"quoted\" 'text' {{ 7 * 7 }} [bold]"
 
