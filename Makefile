@@ -30,7 +30,7 @@ lint: $(INSTALLED)   ## style, types, and who may import whom
 
 test: lint   ## everything a change must pass
 	$(PYTEST) -n 2 -m "not slow and not torch"
-	BOCHNER_BACKEND=reference $(PYTEST) -q -n 2 -m "not slow and not torch" tests/test_ops.py tests/test_bases.py
+	BOCHNER_BACKEND=reference $(PYTEST) -q -n 2 -m "not slow and not torch" tests/ops/test_ops.py tests/bases/test_bases.py
 
 test-papers: $(INSTALLED)   ## the papers' package: its tests, and quick versions of its experiments
 	$(PYTEST) -q -n 2 papers/tests
@@ -46,8 +46,8 @@ test-torch: $(INSTALLED)   ## with torch, which is heavy and optional
 	$(BIN)/pytest -m torch
 
 fuzz: $(INSTALLED)   ## damaged and hostile files: CASES=100000
-	$(BIN)/python tests/fuzz.py $(or $(CASES),100000)
-	$(BIN)/python tests/hostile.py $(or $(CASES),100000)
+	PYTHONPATH=tests $(BIN)/python -m helpers.fuzz $(or $(CASES),100000)
+	PYTHONPATH=tests $(BIN)/python -m helpers.hostile $(or $(CASES),100000)
 
 browser: $(INSTALLED)   ## the report in a real browser without a network; installs Debian's Chromium
 	command -v chromium || $(ROOT) apt-get update
@@ -69,10 +69,10 @@ performance: $(INSTALLED)   ## measure everything (needs BOCHNER_DATA) and write
 	$(BIN)/python docs/performance.py
 
 sanitize: $(INSTALLED)   ## native code under AddressSanitizer and UndefinedBehaviorSanitizer
-	$(BIN)/python tests/sanitize.py
+	PYTHONPATH=tests $(BIN)/python -m helpers.sanitize
 
 trapped: $(INSTALLED)   ## the AMX machine code on a processor without AMX (but with VNNI)
-	$(BIN)/python tests/trapped.py
+	PYTHONPATH=tests $(BIN)/python -m helpers.trapped
 
 clean:           ## forget the environment and what was built
 	rm -rf $(VENV) build

@@ -7,14 +7,13 @@ import pkgutil
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pandas
 import pytest
 
 import bochner
+from helpers.places import ROOT
 
-ROOT = Path(__file__).parents[1]
 MODULES = [
     m.name
     for m in pkgutil.walk_packages(bochner.__path__, "bochner.")

@@ -2,7 +2,6 @@
 
 import pickle
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -24,7 +23,8 @@ from bochner.models.distribution.embedding import embed
 from bochner.models.distribution.gradients import Net, Task, loss_and_gradient
 from bochner.models.distribution.learned import learn
 from bochner.models.distribution.survey import survey
-from entropy import ExactEmbeddingRidge, embedding_products, rmse, rotated_gaussians
+from helpers.entropy import ExactEmbeddingRidge, embedding_products, rmse, rotated_gaussians
+from helpers.places import DOCS
 
 SMALL = {"basis": RandomFourier(60), "second_basis": RandomFourier(80), "random_state": 0}
 
@@ -549,7 +549,7 @@ def test_bad_targets_tables_and_parameters():
 
 
 def test_code_of_the_page_runs(capsys):
-    page = (Path(__file__).parents[1] / "docs" / "distribution.md").read_text()
+    page = (DOCS / "distribution.md").read_text()
     (block,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     exec(compile(block, "distribution.md", "exec"), {})
     score, *_, deviations = capsys.readouterr().out.splitlines()

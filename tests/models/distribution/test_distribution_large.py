@@ -10,7 +10,7 @@ import pandas
 import pytest
 
 from bochner import DistributionRegressor
-from entropy import ExactEmbeddingRidge, rmse, rotated_gaussians
+from helpers.entropy import ExactEmbeddingRidge, rmse, rotated_gaussians
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 

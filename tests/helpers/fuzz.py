@@ -2,7 +2,7 @@
 
 Each case takes a good file, damages it, and opens it. It must be read or be refused in one clear sentence: no other
 exception, no crash, no hang, no allocation beyond what the file warrants. Cases run in forked processes with a limit
-on memory and time. Run as `python tests/fuzz.py <cases> [<seed>]`.
+on memory and time. Run as `python -m helpers.fuzz <cases> [<seed>]` in tests.
 """
 
 import contextlib

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import big_table
+from helpers import big_table
 
 MEASURE = """
 import json, sys, time

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import nanobind
 
-ROOT = Path(__file__).parents[1]
+from helpers.places import ROOT
+
 NATIVE = ROOT / "src" / "bochner" / "ops" / "native"
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"]
 SETS = {

@@ -4,7 +4,6 @@ import json
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 import bochner
 from bochner import MaxoutHash, MaxoutIndex, data, storage
 from bochner.models.saving import KIND, VERSION
+from helpers.places import HELPERS
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((900, 10)) * np.linspace(0.2, 2.0, 10) + 5.0
@@ -200,7 +200,7 @@ def test_files_that_do_not_fit_together_are_refused(tmp_path):
 
 @pytest.mark.parametrize("kills", [15, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_killed_save_leaves_the_old_file_or_the_new(tmp_path, kills):
-    server = Path(__file__).parent / "index_crash_server.py"
+    server = HELPERS / "index_crash_server.py"
     command = [sys.executable, server, tmp_path, str(kills), "0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr

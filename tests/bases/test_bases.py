@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import bochner
-import contracts
 from bochner import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomStumps, kernels
 from bochner.bases import REGISTRY
-from cases import CASES, INTEGER_CASES, dense
+from helpers import contracts
+from helpers.cases import CASES, INTEGER_CASES, dense
 
 CHECKS = [
     getattr(contracts, name)
@@ -251,7 +251,7 @@ def test_frames_in_and_out(frame, name):
 
 def test_a_toy_basis_is_one_file_and_one_registry_line(monkeypatch):
     """CONTRIBUTING's recipe: the class below is all there is to write."""
-    from toy_basis import RandomSteps
+    from helpers.toy_basis import RandomSteps
 
     monkeypatch.setitem(REGISTRY, "steps", RandomSteps)
     contracts.check_all(REGISTRY["steps"](100))

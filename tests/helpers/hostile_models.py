@@ -1,4 +1,4 @@
-"""A saved model of every kind, for tests/hostile.py: small ones, so that every number of a file can be changed."""
+"""A saved model of every kind, for hostile.py: small ones, so that every number of a file can be changed."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,19 +3,14 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import bochner
 from bochner import RandomFeatureRegressor, RandomFourier
+from helpers.places import TESTS
+from helpers.smooth import smooth
 
 pytestmark = pytest.mark.slow
-
-
-def smooth(n, d, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)).astype(np.float32)
-    return X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
 
 
 def test_sixty_thousand_features_on_five_thousand_rows():
@@ -30,7 +25,7 @@ def test_sixty_thousand_features_on_five_thousand_rows():
 CODE = """
 import resource, time
 import numpy as np, bochner
-from test_slow import smooth
+from helpers.smooth import smooth
 from bochner import RandomFeatureRegressor, RandomFourier
 X, y = smooth(101_000, 20)
 bochner.set_config(memory="3GB")
@@ -47,7 +42,7 @@ assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 3.2e6
 
 def test_neither_matrix_fits_three_gigabytes():
     """n = 100,000, m = 40,000: 51 GB for the Gram and 320 GB for the kernel matrix; conjugate gradients under 3 GB."""
-    done = subprocess.run([sys.executable, "-c", CODE], cwd="tests", capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", CODE], cwd=TESTS, capture_output=True, text=True, check=False)
     print(done.stdout)
     assert done.returncode == 0, done.stderr
 

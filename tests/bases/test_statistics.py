@@ -5,7 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from bochner import RandomBins
-from cases import CASES, INTEGER_CASES, dense
+from helpers.cases import CASES, INTEGER_CASES, dense
+from helpers.z_scores import z_scores
 
 SEEDS = 300
 IID = [
@@ -34,12 +35,6 @@ def errors(basis, X, seeds):
         features = dense(fitted.transform(X))
         out.append((features @ features.T * fitted.scale_**2 - exact)[upper])
     return np.array(out)
-
-
-def z_scores(sample, slack=0.0):
-    """Of the mean over seeds; a spread of rounding size counts as none."""
-    mean, deviation = sample.mean(axis=0), sample.std(axis=0, ddof=1) / np.sqrt(len(sample))
-    return np.maximum(np.abs(mean) - slack - 1e-12, 0.0) / np.maximum(deviation, 1e-15)
 
 
 def small(basis):

@@ -2,7 +2,6 @@
 
 import json
 import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +13,7 @@ from bochner.cli import main
 from bochner.cli.benchmarks import table_of
 from bochner.data.loading import file_of, read_idx
 from bochner.ops import native
-
-DOCS = Path(__file__).parents[1] / "docs"
+from helpers.places import DOCS
 
 
 def test_a_wrong_result_has_no_speed():

@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 import bochner
 from bochner import FeaturePCA, RandomFourier, RandomMaxout
 from bochner.blocks import MemoryBlocks
-from cases import CASES, INTEGER_CASES, dense
-from measured import measured
+from helpers.cases import CASES, INTEGER_CASES, dense
+from helpers.measured import measured
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((150, 3)) * [2.0, 1.0, 0.5] + RNG.choice([-1.0, 1.0], (150, 1))

@@ -7,7 +7,7 @@ import scipy.sparse
 from sklearn.base import clone
 
 from bochner.bases.cache import WEIGHTS
-from cases import dense
+from helpers.cases import dense
 
 FLOAT_TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 2e-5}
 

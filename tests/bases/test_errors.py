@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from bochner import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps, kernels
-from cases import CASES
+from helpers.cases import CASES
 
 X = np.random.default_rng(0).standard_normal((8, 3))
 

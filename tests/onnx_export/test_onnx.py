@@ -26,7 +26,7 @@ from bochner import (
 )
 from bochner.bases import REGISTRY, FixedFourier
 from bochner.onnx_export import export, to_bytes
-from cases import CASES, INTEGER_CASES, dense, softsign
+from helpers.cases import CASES, INTEGER_CASES, dense, softsign
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

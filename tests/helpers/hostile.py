@@ -2,7 +2,7 @@
 
 Every leaf of a saved tree is changed in every way there is: other types, no value, NaN, infinite, huge, tiny, negative,
 other shapes, other types of numbers. What loads must then predict finite numbers, and its other verbs must work or
-refuse in one sentence. Run as `python tests/hostile.py <cases> [<seed>]`; 0 cases are all of them.
+refuse in one sentence. Run as `python -m helpers.hostile <cases> [<seed>]` in tests; 0 cases are all of them.
 """
 
 import copy
@@ -23,8 +23,8 @@ import bochner
 from bochner import storage
 from bochner.models.saving import KIND
 from bochner.onnx_export import to_bytes
-from fuzz import refused_well, run_batches, write_raw
-from hostile_models import Kind, make_kinds
+from helpers.fuzz import refused_well, run_batches, write_raw
+from helpers.hostile_models import Kind, make_kinds
 
 # ---- changes ----
 

@@ -1,6 +1,6 @@
 """The AMX machine code, as it is shipped, on a processor without AMX: each tile instruction traps and is interpreted.
 
-Builds the extension with tests/trapped.cpp in place of machine.cpp and runs the tests of the products on it. Needs gcc
+Builds the extension with trapped.cpp in place of machine.cpp and runs the tests of the products on it. Needs gcc
 and a processor with AVX-512 VNNI.
 """
 
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from extension import build, run_tests
+from helpers.extension import build, run_tests
 
 SETS = ("baseline", "amx_emulated", "vnni", "amx")
 
@@ -18,7 +18,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         library = build(scratch, SETS, Path(__file__).with_suffix(".cpp"), ["-O3"])
         # pytest's own handler of faults would take the traps away.
-        words = ["-p", "no:faulthandler", "tests/test_ops.py", "-k", "amx and not emulated"]
+        words = ["-p", "no:faulthandler", "tests/ops/test_ops.py", "-k", "amx and not emulated"]
         return run_tests(library, *words, environment={**os.environ, "BOCHNER_INSTRUCTION_SET": "amx"})
 
 

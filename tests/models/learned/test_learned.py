@@ -36,6 +36,7 @@ from bochner.models.learned.optimisers import OPTIMISERS
 from bochner.models.learned.penalties import downhill, folds
 from bochner.models.learned.projection import Reduced
 from bochner.models.learned.spectrum import Spectral, Stage
+from helpers.places import DOCS
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))
@@ -710,7 +711,7 @@ def test_softmax_learns_iris():
 
 
 def test_the_code_of_its_page_runs(tmp_path, monkeypatch):
-    page = (Path(__file__).parents[1] / "docs" / "learned.md").read_text()
+    page = (DOCS / "learned.md").read_text()
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     names = {}

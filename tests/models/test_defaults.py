@@ -9,7 +9,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bochner
-from bad_tempered import KINDS, Data, made
 from bochner import (
     Fastfood,
     FixedFourier,
@@ -22,6 +21,7 @@ from bochner.bases import REGISTRY
 from bochner.bench.defaults import judge, some_rows
 from bochner.data.tables import REAL
 from bochner.validation import FitWarning
+from helpers.bad_tempered import KINDS, Data, made
 
 FEATURES = 100
 PENALTIES = np.logspace(-3, 5, 17)

@@ -1,7 +1,6 @@
 """Maxout codes: the share that differs is an unbiased estimate of 1 - kappa_q, and packing loses nothing."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,8 @@ from bochner import MaxoutHash, MaxoutIndex
 from bochner.hashing.packing import count_differences, pack, unpack
 from bochner.hashing.probing import bucket_keys, probe_keys
 from bochner.kernels import Collision, collision_probability
-from test_statistics import z_scores
+from helpers.places import DOCS
+from helpers.z_scores import z_scores
 
 SEEDS, CODES = 300, 40
 RHOS = (-0.8, 0.0, 0.5, 0.9, 0.99)
@@ -117,7 +117,7 @@ def test_integer_codes_are_the_same_in_every_partition():
 
 def test_code_of_the_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    page = Path(__file__).parents[1] / "docs" / "hashing.md"
+    page = DOCS / "hashing.md"
     (block,) = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
     names = {}
     exec(compile(block, "hashing.md", "exec"), names)

@@ -16,8 +16,8 @@ from bochner import RandomBins, RandomFourier, RandomMaxout, mmd, mmd_test
 from bochner.blocks import MemoryBlocks
 from bochner.two_sample.relabel import Permutations, Signs, hypergeometric
 from bochner.two_sample.tail import chi_square_tail
-from cases import CASES, dense
-from measured import measured
+from helpers.cases import CASES, dense
+from helpers.measured import measured
 
 
 def quadratic(kernel_xx, kernel_yy, kernel_xy, unbiased):

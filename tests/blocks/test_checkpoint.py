@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ import scipy.sparse
 import bochner
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, RandomStumps, storage
 from bochner.blocks import CheckpointedBlocks, Journal, MemoryBlocks, checkpoint, forget_checkpoint
+from helpers.places import HELPERS
 
 rng = np.random.default_rng(1)
 X = rng.standard_normal((1000, 4))
@@ -259,7 +259,7 @@ def test_writes_take_a_small_share_of_the_time(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kills", [12, pytest.param(100, marks=pytest.mark.slow)])
 def test_killed_at_random_moments(tmp_path, kills):
-    server = Path(__file__).parent / "crash_server.py"
+    server = HELPERS / "crash_server.py"
     done = subprocess.run(
         [sys.executable, server, tmp_path, str(kills), "0"], capture_output=True, text=True, check=False
     )
