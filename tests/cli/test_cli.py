@@ -267,7 +267,7 @@ def test_fit_says_how_good_the_model_is(capsys, monkeypatch):
     out = json.loads(succeed(capsys, "fit", "train.parquet", "--target", "y", *words, "--json"))
     assert out["cross_validated_r2"] == 0.875
     shown = succeed(capsys, "fit", "labelled.csv", "--target", "label", *words)
-    assert "6.25% ± 1.25% of the labels are wrong, cross-validated" in shown
+    assert "error rate = 6.25% ± 1.25%, cross-validated" in shown
     out = json.loads(succeed(capsys, "fit", "labelled.csv", "--target", "label", *words, "--json"))
     assert (out["cross_validated_error"], out["cross_validated_standard_error"]) == (0.0625, 0.0125)
 

@@ -247,7 +247,7 @@ def test_list_fetch_check(server, root, capsys, monkeypatch):
     assert code == 0
     assert "fetched" in out
     assert "licence of tiny: public domain" in out
-    assert "as it should be" in run(capsys, "data", "check")[1]
+    assert "checksums match" in run(capsys, "data", "check")[1]
     (root / "tiny" / "rows.gz").write_bytes(b"precious")
     code, out, err = run(capsys, "data", "check", "--json")
     assert code == 1

@@ -62,24 +62,25 @@ class Reading:
     drop: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     """A column to leave out; may be given several times."""
     missing: str = "refuse"
-    """Missing values: "refuse" them, naming the column, or take the "mean" of the column. Where nearly all texts of a
+    """Missing values: "refuse" them, naming the column, or impute the "mean" of the column. Where nearly all texts of a
     column are numbers, the others count as missing."""
     text: str = "auto"
-    """Columns of text: "onehot", "hash", or "auto", which hashes those with more than --categories values."""
+    """Encoding of text columns: "onehot", "hash", or "auto", which hashes those with more than --categories values."""
     text_columns: Annotated[tuple[str, ...], Parameter(negative="")] = ()
-    """A column of text although it looks like numbers, such as codes with leading zeros; may be given several times."""
+    """A column to encode as text although it looks like numbers, such as codes with leading zeros; may be given several
+    times."""
     categories: int = 64
-    """The most categories of text that get a column each; the number of columns for hashed text."""
+    """The largest number of categories that is one-hot encoded; the number of columns of a hashed text column."""
     standardize: bool = True
-    """Give numbers mean 0 and variance 1; the means are kept in the model."""
+    """Standardize numbers to mean 0 and variance 1; means and variances are saved with the model."""
     format: str | None = None
-    """parquet, ipc, csv, json, npy, hdf5 or svmlight, if the file's name does not tell."""
+    """The file format, if the file's name does not tell: parquet, ipc, csv, json, npy, hdf5 or svmlight."""
     header: bool = True
-    """Whether CSV files start with the names of their columns; else these are f0, f1, ..."""
+    """Whether CSV files have a header row; without one, columns are named f0, f1, ..."""
     delimiter: str | None = None
-    """What separates columns of CSV files."""
+    """The delimiter of CSV files."""
     decimal: str | None = None
-    """The sign of fractions in text, "." or ","; found out by column if not given."""
+    """The decimal separator of numbers in text, "." or ","; detected by column if not given."""
     encoding: str = "utf-8"
     """The encoding of CSV files, such as latin-1."""
 
@@ -93,7 +94,7 @@ class Reading:
 
 
 def load_model(path: Path) -> Any:
-    """The model in a file; an index is one for Python, not for these commands."""
+    """The model in a file; an index of hash codes is no model that predicts, and is refused."""
     model = bochner.load(path)
     if not hasattr(model, "predict"):
         raise ValueError(f"{str(path)!r} holds a {type(model).__name__}, which does not predict; use bochner.load.")

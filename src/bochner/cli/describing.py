@@ -55,7 +55,7 @@ def counted(model: Any) -> int:
 
 
 def how_good(model: Any) -> dict[str, Any]:
-    """What the fit expects of new rows, if it knows: the share of wrong labels, or R^2, with its standard error."""
+    """The cross-validated score of the fit, if it has one: error rate or R^2, with its standard error."""
     score = getattr(model, "cv_score_", None)
     if score is None:
         return {}
@@ -70,7 +70,7 @@ def in_words(good: dict[str, Any]) -> str:
     spread = good["cross_validated_standard_error"]
     if "cross_validated_error" in good:
         more = "" if spread is None else f" ± {spread:.2%}"
-        return f"{good['cross_validated_error']:.2%}{more} of the labels are wrong, cross-validated"
+        return f"error rate = {good['cross_validated_error']:.2%}{more}, cross-validated"
     more = "" if spread is None else f" ± {spread:.2g}"
     return f"R² = {good['cross_validated_r2']:.4g}{more}, cross-validated"
 
@@ -81,7 +81,7 @@ def described(model: Any, path: Path, title: str) -> Table:
         name, _, said = line.partition(": ")
         rows[name if said else "note"] = said or name
     if good := how_good(model):
-        rows["how good"] = in_words(good)
+        rows["score"] = in_words(good)
     if hasattr(model, "classes_"):
         labels = [str(label) for label in model.classes_[:12]]
         rows["classes"] = f"{len(model.classes_)}: " + ", ".join(labels) + (", ..." if len(model.classes_) > 12 else "")

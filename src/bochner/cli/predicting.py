@@ -43,7 +43,7 @@ def predict(
 ) -> None:
     """Predict the rows of files, streaming them to another file.
 
-    Columns are found by name; those that the model does not know are left alone.
+    Columns are matched by name; those that the model was not fitted to are ignored.
 
     Parameters
     ----------
@@ -52,25 +52,25 @@ def predict(
     out
         The file to write: .csv, .parquet, .arrow or .npy.
     target
-        The column with the true values, if there is one: the error is told at the end.
+        The target column, if the files have it: the error of the predictions is printed at the end.
     scores
-        Write the scores of the classes too.
+        Write the decision function of each class too.
     proba
-        Write the probabilities of the classes too.
+        Write the probability of each class too.
     std
         Write the standard deviation of each prediction too (regression; the model must be saved with --sums).
     keep
-        A column to carry over to the predictions as it stands, such as an identifier; may be given several times.
+        A column to copy to the predictions, such as an identifier; may be given several times.
     missing
-        Missing values: "refuse" them or take the "mean" of the column in the fit; as in the fit if not given.
+        Missing values: "refuse" them or impute the "mean" of the column in the fit; as in the fit if not given.
     format
-        parquet, ipc, csv, json, npy, hdf5 or svmlight, if the files' names do not tell.
+        The file format, if the files' names do not tell: parquet, ipc, csv, json, npy, hdf5 or svmlight.
     header
-        Whether CSV files start with the names of their columns.
+        Whether CSV files have a header row.
     delimiter
-        What separates columns of CSV files.
+        The delimiter of CSV files.
     decimal
-        The sign of fractions in text, "." or ","; as in the fit if not given.
+        The decimal separator of numbers in text, "." or ","; as in the fit if not given.
     encoding
         The encoding of CSV files, such as latin-1.
     """
@@ -119,7 +119,7 @@ def rows_for(model: Any, files: list[str], how: dict[str, Any]) -> Any:
     if hasattr(model, "recipe_"):
         return bochner.read(files, recipe=model.recipe_, **how)
     if how["missing"] == "mean":
-        raise ValueError("the model was fitted to plain numbers and knows no means: --missing mean is not possible.")
+        raise ValueError("the model was fitted to an array and has no column means: --missing mean is not possible.")
     if hasattr(model, "feature_names_in_"):
         return bochner.read(files, recipe=plain_recipe(model.feature_names_in_.tolist()), **how)
     return bochner.read(files, standardize=False, n_columns=model.n_features_in_, **how)
