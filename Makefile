@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# Two workers on two cores: each keeps BLAS to one thread.
+# Two workers on two cores: each keeps BLAS to one thread; one that has nothing left takes half of the other's tests.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
+BOTH := -n 2 --dist worksteal
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 NATIVE := $(wildcard src/bochner/ops/native/*.[ch]pp)
 
@@ -29,14 +30,14 @@ lint: $(INSTALLED)   ## style, types, and who may import whom
 	$(BIN)/lint-imports
 
 test: lint   ## everything a change must pass
-	$(PYTEST) -n 2 -m "not slow and not torch"
-	BOCHNER_BACKEND=reference $(PYTEST) -q -n 2 -m "not slow and not torch" tests/ops/test_ops.py tests/bases/test_bases.py
+	$(PYTEST) $(BOTH) -m "not slow and not torch"
+	BOCHNER_BACKEND=reference $(PYTEST) -q $(BOTH) -m "not slow and not torch" tests/ops/test_ops.py tests/bases/test_bases.py
 
 test-papers: $(INSTALLED)   ## the papers' package: its tests, and quick versions of its experiments
-	$(PYTEST) -q -n 2 papers/tests
+	$(PYTEST) -q $(BOTH) papers/tests
 
 test-reference: $(INSTALLED)   ## the whole suite on numpy alone, as if the extension were absent
-	BOCHNER_BACKEND=reference $(PYTEST) -n 2 -m "not slow and not torch"
+	BOCHNER_BACKEND=reference $(PYTEST) $(BOTH) -m "not slow and not torch"
 
 test-slow: $(INSTALLED)   ## the checks that take minutes
 	$(BIN)/pytest -n 0 -m "slow and not torch"

@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -303,6 +304,25 @@ def test_models_of_learned_frequencies(capsys):
 FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Files that something is wrong with, and two models, made once for all mistakes."""
+    here = tmp_path_factory.mktemp("prepared")
+    (here / "empty.csv").write_bytes(b"")
+    FRAME[["b", "c"]].to_csv(here / "other.csv", index=False)
+    FRAME.assign(a="x").to_csv(here / "text.csv", index=False)
+    FRAME.assign(b=[np.nan] + [0.0] * (N - 1)).to_csv(here / "holes.csv", index=False)
+    FRAME[:5].assign(a="Orléans").to_csv(here / "latin.csv", index=False, encoding="latin-1")
+    bochner.RandomFeatureRegressor(bochner.RandomFourier(5)).fit(FRAME[["a"]], FRAME.y).save(here / "plain.bochner")
+    FRAME[:5].assign(t="10:20:30").to_csv(here / "times.csv", index=False)
+    FRAME.assign(name=[f"row {k}" for k in range(N)]).to_csv(here / "names.csv", index=False)
+    bochner.storage.save(here / "job.checkpoint", "bochner checkpoint", 1, {})
+    FRAME.drop(columns="label").to_parquet(here / "train.parquet")
+    model = bochner.RandomFeatureRegressor(bochner.RandomFourier(10), random_state=0)
+    model.fit(bochner.read(here / "train.parquet", target="y")).save(here / "ok.bochner")
+    return here
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -352,6 +372,8 @@ FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
         (["fit", "new.csv", "--target", "a", "--drop", "z", "--out", "m"], "has no column 'z'"),
         ([*FIT, "--loss", "huber", "--solver", "cholesky"], "--solver cholesky does not go with --loss huber"),
         ([*FIT, "--loss", "huber", "--sums"], "save with --sums"),
+        ([*FIT, "--solver", "cg", "--sums"], "save with --sums"),
+        ([*FIT, "--alpha", "loo", "--sums"], "leave out --sums"),
         (["predict", "ok.bochner", "text.csv", "--out", "p.csv"], "column 'a' holds text here, and numbers in the fit"),
         (["predict", "ok.bochner", "holes.csv", "--out", "p.csv"], "column 'b' has a missing value"),
         (["info", "none"], "there is no file 'none'"),
@@ -363,18 +385,8 @@ FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
         (["tune", "train.parquet", "--target", "y", "--components", "100000"], "try fewer features"),
     ],
 )  # fmt: skip
-def test_mistakes_end_with_a_sentence_and_a_nonzero_exit(capsys, words, message):
-    Path("empty.csv").write_bytes(b"")
-    FRAME[["b", "c"]].to_csv("other.csv", index=False)
-    FRAME.assign(a="x").to_csv("text.csv", index=False)
-    FRAME.assign(b=[np.nan] + [0.0] * (N - 1)).to_csv("holes.csv", index=False)
-    FRAME[:5].assign(a="Orléans").to_csv("latin.csv", index=False, encoding="latin-1")
-    bochner.RandomFeatureRegressor(bochner.RandomFourier(5)).fit(FRAME[["a"]], FRAME.y).save("plain.bochner")
-    FRAME[:5].assign(t="10:20:30").to_csv("times.csv", index=False)
-    FRAME.assign(name=[f"row {k}" for k in range(N)]).to_csv("names.csv", index=False)
-    bochner.storage.save("job.checkpoint", "bochner checkpoint", 1, {})
-    model = bochner.RandomFeatureRegressor(bochner.RandomFourier(10), random_state=0)
-    model.fit(bochner.read("train.parquet", target="y")).save("ok.bochner")
+def test_mistakes_end_with_a_sentence_and_a_nonzero_exit(capsys, prepared, words, message):
+    shutil.copytree(prepared, ".", dirs_exist_ok=True)
     before = sorted(os.listdir())
     code, out, err = run(capsys, *words)
     assert code not in (0, None)

@@ -83,6 +83,8 @@ def fit(
         the same bits. The folder is removed once the model is saved.
     """
     require_writable(out)
+    if sums:
+        require_sums(loss, solver, alpha)
     begun = time.perf_counter()
     with printing.settings():
         made = make_basis(basis, components, bandwidth, pool_size)
@@ -221,6 +223,14 @@ def command_for(tuned: Any, files: list[str], options: dict[str, Any]) -> str:
             for item in value if isinstance(value, tuple) else (value,):
                 words += [f"--{flag}", str(item)]
     return shlex.join([*words, "--out", "m.bochner"])
+
+
+def require_sums(loss: str, solver: str, alpha: str) -> None:
+    """Refuse before the work to save the sums of a fit that has none."""
+    if alpha == "loo":
+        raise ValueError("--alpha loo needs a second pass over all rows, which sums do not have: leave out --sums.")
+    if loss != "squared" or solver not in ("auto", "cholesky", "dual"):
+        raise ValueError("there are no sums to save with --sums but of --loss squared and --solver cholesky or dual.")
 
 
 def require_writable(path: Path) -> None:
