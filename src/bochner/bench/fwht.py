@@ -29,7 +29,9 @@ def bench_fwht(quick: bool = False) -> list[Entry]:
     ]
 
 
-def time_shape(rows: int, size: int, dtype: Any, *, least: float, definition: bool = False) -> list[Entry]:
+def time_shape(
+    rows: int, size: int, dtype: type[np.floating], *, least: float, definition: bool = False
+) -> list[Entry]:
     """Each contestant on `rows` vectors of `size` numbers, for at least `least` seconds; with numpy if `definition`."""
     work = f"fwht {np.dtype(dtype).name} {rows:,} x {size:,}"
     entries: list[Entry] = []
@@ -49,7 +51,7 @@ def time_shape(rows: int, size: int, dtype: Any, *, least: float, definition: bo
     return entries
 
 
-def contestants(size: int, dtype: Any) -> Iterator[tuple[str, str, Callable[[np.ndarray], Any]]]:
+def contestants(size: int, dtype: type[np.floating]) -> Iterator[tuple[str, str, Callable[[np.ndarray], Any]]]:
     """(name, kind, transform in place)."""
     if native.FUNCTIONS:
         before = native.instruction_set()

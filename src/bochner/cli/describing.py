@@ -12,7 +12,7 @@ import bochner
 
 from ..models.explaining import learned_numbers
 from ..ops import describe
-from .app import Printing, app, load_model, show, two_columns
+from .app import FittedModel, Printing, app, load_model, show, two_columns
 
 
 @app.command
@@ -30,7 +30,7 @@ def info(model: Path | None = None, /, *, printing: Printing = Printing()) -> No
     show(printing, facts(fitted, model), described(fitted, model, "model file"))
 
 
-def facts(model: Any, path: Path) -> dict[str, Any]:
+def facts(model: FittedModel, path: Path) -> dict[str, Any]:
     basis = model.basis_
     return {
         "model": type(model).__name__,
@@ -47,14 +47,14 @@ def facts(model: Any, path: Path) -> dict[str, Any]:
     }
 
 
-def counted(model: Any) -> int:
+def counted(model: FittedModel) -> int:
     """Coefficients and intercepts."""
     if hasattr(model, "_refresh"):
         return learned_numbers(model)
     return int(np.size(model.coef_) + np.size(model.intercept_))
 
 
-def how_good(model: Any) -> dict[str, Any]:
+def how_good(model: FittedModel) -> dict[str, Any]:
     """The cross-validated score of the fit, if it has one: error rate or R^2, with its standard error."""
     score = getattr(model, "cv_score_", None)
     if score is None:
@@ -75,7 +75,7 @@ def in_words(good: dict[str, Any]) -> str:
     return f"R² = {good['cross_validated_r2']:.4g}{more}, cross-validated"
 
 
-def described(model: Any, path: Path, title: str) -> Table:
+def described(model: FittedModel, path: Path, title: str) -> Table:
     rows: dict[str, Any] = {}
     for line in model.explain_fit().splitlines():
         name, _, said = line.partition(": ")

@@ -13,8 +13,11 @@ from rich.table import Table
 
 import bochner
 
-from ..bases import REGISTRY
+from ..bases import REGISTRY, Basis
+from ..blocks import Blocks
+from ..models.base import RandomFeatureModel
 from ..models.targets import looks_like_labels
+from ..models.tune import Tuned
 from ..validation import require_choice
 from .app import Printing, Reading, app, show
 from .describing import described, facts
@@ -180,7 +183,7 @@ def tune(
 # ---- parts ----
 
 
-def make_basis(name: str, components: int, bandwidth: str | None, pool_size: int | None) -> Any:
+def make_basis(name: str, components: int, bandwidth: str | None, pool_size: int | None) -> Basis:
     made = REGISTRY[require_choice("basis", name, REGISTRY)](components)
     given = bandwidth if bandwidth is None or "median" in bandwidth else number("bandwidth", bandwidth)
     for option, value in (("bandwidth", given), ("pool_size", pool_size)):
@@ -191,7 +194,7 @@ def make_basis(name: str, components: int, bandwidth: str | None, pool_size: int
     return made
 
 
-def make_model(blocks: Any, task: str) -> Any:
+def make_model(blocks: Blocks, task: str) -> RandomFeatureModel:
     """A classifier or a regressor, as asked or as the targets look."""
     if task == "auto":
         y = blocks.read(0, min(blocks.n_rows, 100_000)).y
@@ -209,7 +212,7 @@ def number(name: str, text: str) -> float:
         raise ValueError(f"{name} must be a number, {words[name]}; got {text!r}.") from None
 
 
-def command_for(tuned: Any, files: list[str], options: dict[str, Any]) -> str:
+def command_for(tuned: Tuned, files: list[str], options: dict[str, Any]) -> str:
     """The command that fits the best candidate to all rows; options that have their default value are left out."""
     best, usual = tuned.trials[0], vars(Reading()) | {"seed": 0, "task": "auto", "target": None, "precision": None}
     words = ["bochner", "fit", *files, "--components", str(best.components)]  # the penalty is chosen by all rows

@@ -14,10 +14,10 @@ from cyclopts import Parameter
 
 import bochner
 
-from ..blocks import Block, Recipe, rows_per_block
+from ..blocks import Block, Blocks, Recipe, rows_per_block
 from ..models.base import RandomFeatureModel
 from ..models.ways.calibration import probabilities
-from .app import Printing, app, load_model, show, two_columns
+from .app import FittedModel, Printing, app, load_model, show, two_columns
 from .writing import writer_for
 
 
@@ -98,7 +98,7 @@ def predict(
     show(printing, result, two_columns("Predictions", result))
 
 
-def require_possible(model: Any, target: str | None, wanted: dict[str, bool]) -> None:
+def require_possible(model: FittedModel, target: str | None, wanted: dict[str, bool]) -> None:
     """Refuse what this model cannot tell before any row is read."""
     classifies = hasattr(model, "classes_")
     if wanted["std"] and classifies:
@@ -110,11 +110,11 @@ def require_possible(model: Any, target: str | None, wanted: dict[str, bool]) ->
         raise ValueError("--target is one column, and the model predicts several: leave it out.")
 
 
-def predicts_several(model: Any) -> bool:
+def predicts_several(model: FittedModel) -> bool:
     return not hasattr(model, "classes_") and np.ndim(model.intercept_) > 0
 
 
-def rows_for(model: Any, files: list[str], how: dict[str, Any]) -> Any:
+def rows_for(model: FittedModel, files: list[str], how: dict[str, Any]) -> Blocks:
     """Rows as the model wants them: by its recipe, or plain numbers."""
     if hasattr(model, "recipe_"):
         return bochner.read(files, recipe=model.recipe_, **how)
@@ -125,7 +125,7 @@ def rows_for(model: Any, files: list[str], how: dict[str, Any]) -> Any:
     return bochner.read(files, standardize=False, n_columns=model.n_features_in_, **how)
 
 
-def columns_kept(blocks: Any, names: tuple[str, ...], rows: int) -> Iterator[dict[str, Any]]:
+def columns_kept(blocks: Blocks, names: tuple[str, ...], rows: int) -> Iterator[dict[str, Any]]:
     """The columns to carry over, block by block; none of them for ever, if none are asked for."""
     if not names:
         return repeat({})
@@ -142,7 +142,7 @@ def plain_recipe(names: list[str]) -> Recipe:
     return Recipe(tuple(names), (), np.zeros(len(names)), np.ones(len(names)), (), 1, "refuse", False, "float64")
 
 
-def rows_at_a_time(model: Any) -> int:
+def rows_at_a_time(model: FittedModel) -> int:
     return rows_per_block(4 * int(model.basis_.n_components))
 
 
