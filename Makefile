@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# Two workers on two cores: each keeps BLAS to one thread.
+# Two workers on two cores: each keeps BLAS to one thread; one that has nothing left takes half of the other's tests.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
+BOTH := -n 2 --dist worksteal
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 NATIVE := $(wildcard src/bochner/ops/native/*.[ch]pp)
 
@@ -13,10 +14,10 @@ NATIVE := $(wildcard src/bochner/ops/native/*.[ch]pp)
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
 
-$(INSTALLED): pyproject.toml CMakeLists.txt $(NATIVE)
+$(INSTALLED): pyproject.toml papers/pyproject.toml CMakeLists.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev]" --editable papers
 	touch $@
 
 demo: $(INSTALLED)   ## install, then the main job on the bundled handwritten digits
@@ -29,14 +30,14 @@ lint: $(INSTALLED)   ## style, types, and who may import whom
 	$(BIN)/lint-imports
 
 test: lint   ## everything a change must pass
-	$(PYTEST) -n 2 -m "not slow and not torch and not papers"
-	BOCHNER_BACKEND=reference $(PYTEST) -q -n 2 -m "not slow and not torch" tests/test_ops.py tests/test_bases.py
+	$(PYTEST) $(BOTH) -m "not slow and not torch"
+	BOCHNER_BACKEND=reference $(PYTEST) -q $(BOTH) -m "not slow and not torch" tests/ops/test_ops.py tests/bases/test_bases.py
 
-test-papers: $(INSTALLED)   ## quick versions of the papers' experiments
-	$(PYTEST) -q -n 2 -m papers
+test-papers: $(INSTALLED)   ## the papers' package: its tests, and quick versions of its experiments
+	$(PYTEST) -q $(BOTH) papers/tests
 
 test-reference: $(INSTALLED)   ## the whole suite on numpy alone, as if the extension were absent
-	BOCHNER_BACKEND=reference $(PYTEST) -n 2 -m "not slow and not torch"
+	BOCHNER_BACKEND=reference $(PYTEST) $(BOTH) -m "not slow and not torch"
 
 test-slow: $(INSTALLED)   ## the checks that take minutes
 	$(BIN)/pytest -n 0 -m "slow and not torch"
@@ -46,13 +47,13 @@ test-torch: $(INSTALLED)   ## with torch, which is heavy and optional
 	$(BIN)/pytest -m torch
 
 fuzz: $(INSTALLED)   ## damaged and hostile files: CASES=100000
-	$(BIN)/python tests/fuzz.py $(or $(CASES),100000)
-	$(BIN)/python tests/hostile.py $(or $(CASES),100000)
+	PYTHONPATH=tests $(BIN)/python -m helpers.fuzz $(or $(CASES),100000)
+	PYTHONPATH=tests $(BIN)/python -m helpers.hostile $(or $(CASES),100000)
 
 browser: $(INSTALLED)   ## the report in a real browser without a network; installs Debian's Chromium
 	command -v chromium || $(ROOT) apt-get update
 	command -v chromium || $(ROOT) apt-get install --yes --no-install-recommends chromium fonts-dejavu-core
-	$(PYTEST) tests/browser.py
+	$(PYTEST) papers/tests/browser.py
 
 docs: $(INSTALLED)   ## redraw the README's picture, the page of speeds and the page of the papers' numbers
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
@@ -69,10 +70,10 @@ performance: $(INSTALLED)   ## measure everything (needs BOCHNER_DATA) and write
 	$(BIN)/python docs/performance.py
 
 sanitize: $(INSTALLED)   ## native code under AddressSanitizer and UndefinedBehaviorSanitizer
-	$(BIN)/python tests/sanitize.py
+	PYTHONPATH=tests $(BIN)/python -m helpers.sanitize
 
 trapped: $(INSTALLED)   ## the AMX machine code on a processor without AMX (but with VNNI)
-	$(BIN)/python tests/trapped.py
+	PYTHONPATH=tests $(BIN)/python -m helpers.trapped
 
 clean:           ## forget the environment and what was built
 	rm -rf $(VENV) build

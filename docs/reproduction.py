@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from bochner.papers import EXPERIMENTS
-from bochner.report.numbers import cells, duration
-from bochner.report.records import by_paper, heading, parted, read_records, tally
+from bochner_papers import EXPERIMENTS
+from bochner_papers.report.numbers import cells, duration
+from bochner_papers.report.records import by_paper, heading, parted, read_records, tally
 
 HERE = Path(__file__).parent
 HEAD = """# The papers' numbers and ours

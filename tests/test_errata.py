@@ -1,13 +1,13 @@
 """Each slip of the papers, shown. docs/errata.md lists them and names these tests."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import ndtr
 
 from bochner import RandomFourier, RandomStumps, kernels
+from helpers.places import DOCS
 
 
 def z_score(sample, expected):
@@ -176,7 +176,7 @@ def test_normal_thresholds():
 
 
 def test_every_erratum_names_a_test_that_exists():
-    text = (Path(__file__).parents[1] / "docs" / "errata.md").read_text()
+    text = (DOCS / "errata.md").read_text()
     named = set(re.findall(r"`(test_\w+)`", text))
     assert named
     assert named <= set(globals()), named - set(globals())

@@ -19,7 +19,7 @@ from bochner import (
 from bochner.losses import CLASSIFYING, REGRESSING
 from bochner.models.ways.strategy import EXACT, solvers_for
 from bochner.solvers import SGD, Adam, DoublyStochastic
-from cases import CASES
+from helpers.cases import CASES
 
 NAMES = [
     "fourier", "fourier laplacian", "fourier orthogonal", "fourier qmc", "fastfood", "fastfood ball", "maxout",

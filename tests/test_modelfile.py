@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,13 +12,14 @@ from sklearn.exceptions import NotFittedError
 import bochner
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, RandomRidge, storage
 from bochner.models.saving import KIND, PARTS, VERSION
-from cases import CASES
+from helpers.cases import CASES
+from helpers.places import TESTS
 
 rng = np.random.default_rng(2)
 X = rng.standard_normal((300, 5))
 Y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(300)
 LABELS = np.array(["a", "long name", "c"])[rng.integers(0, 3, 300)]
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = TESTS / "golden"
 
 
 def saved(model, path, **how):

@@ -4,14 +4,14 @@ import doctest
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from bochner import Fastfood, RandomFourier, RandomMaxout, RandomRidge, data, kernels
-from cases import CASES
+from helpers.cases import CASES
+from helpers.places import DOCS, ROOT
 
 pytestmark = pytest.mark.torch
 NAMES = [name for name in CASES if name.startswith(("fourier", "fastfood", "maxout"))]
@@ -183,7 +183,7 @@ def test_docstring_examples():
 
 
 def test_code_of_the_page_runs():
-    page = Path(__file__).parents[1] / "docs" / "nn.md"
+    page = DOCS / "nn.md"
     (block,) = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
     exec(compile(block, "nn.md", "exec"), {})
 
@@ -192,7 +192,7 @@ def test_the_example_runs():
     """A few steps on a few pictures are better than chance."""
     if not (data.folder() / "mnist").is_dir():
         pytest.skip("MNIST is not here: set BOCHNER_DATA")
-    example = Path(__file__).parents[1] / "examples" / "mnist_minibatch.py"
+    example = ROOT / "examples" / "mnist_minibatch.py"
     command = [sys.executable, example, "--rows", "500", "--epochs", "1", "--expansions", "1"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert [line.split("  ")[0] for line in lines] == ["softmax on pixels", "1 expansions"]

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from bochner import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps, theory
-from cases import CASES, dense
+from helpers.cases import CASES, dense
 
 X = np.random.default_rng(0).standard_normal((20, 4))
 X /= np.linalg.norm(X, axis=1, keepdims=True)  # the unbounded bases promise for |x| <= 1

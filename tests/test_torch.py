@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from cases import CASES
+from helpers.cases import CASES
 
 WITHOUT_TORCH = """
 import sys

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
@@ -164,7 +165,7 @@ def kernel_error(basis: Basis, X: Any, *, repeats: int = 20, confidence: float =
     )  # fmt: skip
 
 
-def intrinsic_dimension(X: Any, *, neighbors: int = 15) -> float:
+def intrinsic_dimension(X: ArrayLike, *, neighbors: int = 15) -> float:
     """An estimate of the dimension of the set the rows lie on (Levina and Bickel, averaged as MacKay and Ghahramani).
 
     1 / mean over points and j < k of log(r_k / r_j). A stand-in for the Assouad dimension of the maxout paper, which

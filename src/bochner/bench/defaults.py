@@ -7,10 +7,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from ..bases import Basis
 from ..data.loading import Split
 from ..models import RandomFeatureClassifier, RandomFeatureRegressor
 from ..validation import FitWarning
@@ -31,7 +33,7 @@ def has_labels(split: Split) -> bool:
     return split.y.dtype.kind not in "f" or set(np.unique(split.y)) == {-1.0, 1.0}
 
 
-def error(model: Any, split: Split, labels: bool) -> float:
+def error(model: BaseEstimator, split: Split, labels: bool) -> float:
     """The share of wrong labels, or the squared error relative to the variance of the targets."""
     found = model.predict(split.X_test)
     if labels:
@@ -39,7 +41,7 @@ def error(model: Any, split: Split, labels: bool) -> float:
     return float(np.mean((found - split.y_test) ** 2) / np.var(split.y_test))
 
 
-def judge(split: Split, basis: Any = None, **how: Any) -> dict[str, Any]:
+def judge(split: Split, basis: Basis | None = None, **how: Any) -> dict[str, Any]:
     """A default fit beside plain ridge and the mean (or the commonest label)."""
     labels = has_labels(split)
     model: Any = (RandomFeatureClassifier if labels else RandomFeatureRegressor)(basis, random_state=0, **how)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
 from .. import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomStumps, ops
+from ..bases import Basis
 from .limits import BYTES, CODES, DIVISIONS, FLOATS, SUMS
 from .timing import Entry, best_time, check
 
@@ -123,7 +124,7 @@ def pairs(projections: np.ndarray) -> np.ndarray:
     return out
 
 
-def checked(name: str, basis: Any, data: np.ndarray) -> int:
+def checked(name: str, basis: Basis, data: np.ndarray) -> int:
     """The features of some rows, by the definitions alone, must be the same. Returns the bytes in and out."""
     basis.fit(data)
     few = data[:CHECKED]

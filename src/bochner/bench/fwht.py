@@ -29,7 +29,9 @@ def bench_fwht(quick: bool = False) -> list[Entry]:
     ]
 
 
-def time_shape(rows: int, size: int, dtype: Any, *, least: float, definition: bool = False) -> list[Entry]:
+def time_shape(
+    rows: int, size: int, dtype: type[np.floating], *, least: float, definition: bool = False
+) -> list[Entry]:
     """Each contestant on `rows` vectors of `size` numbers, for at least `least` seconds; with numpy if `definition`."""
     work = f"fwht {np.dtype(dtype).name} {rows:,} x {size:,}"
     entries: list[Entry] = []
@@ -41,14 +43,15 @@ def time_shape(rows: int, size: int, dtype: Any, *, least: float, definition: bo
         if kind != "limit":
             check(f"{who} on {work}", is_transform(transform, x[: max(1, 4096 // size)]))
         buffer[:] = x
-        seconds = best_time(lambda t=transform: t(buffer), least=least)  # type: ignore[misc]
+        with np.errstate(over="ignore", invalid="ignore"):  # again and again in place, numbers outgrow their type
+            seconds = best_time(lambda t=transform: t(buffer), least=least)  # type: ignore[misc]
         # Of the first of ours, which the library takes by itself; a number of 64 bits takes two places of a register.
         costs = {} if entries else {ONE_THREAD: float(x.size * np.log2(size) * x.itemsize / 4)}
         entries.append(Entry(work, who, kind, seconds, x.size / seconds / 1e9, "numbers/ns", note_of(who), costs))
     return entries
 
 
-def contestants(size: int, dtype: Any) -> Iterator[tuple[str, str, Callable[[np.ndarray], Any]]]:
+def contestants(size: int, dtype: type[np.floating]) -> Iterator[tuple[str, str, Callable[[np.ndarray], Any]]]:
     """(name, kind, transform in place)."""
     if native.INSTALLED:
         before = native.instruction_set()

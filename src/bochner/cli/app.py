@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TextIO
 
 import numpy as np
 from cyclopts import App, Parameter
@@ -17,6 +17,10 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 import bochner
+
+from ..bases import Basis
+from ..blocks import Blocks
+from ..kernels import Kernel
 
 app = App(
     name="bochner",
@@ -62,28 +66,29 @@ class Reading:
     drop: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     """A column to leave out; may be given several times."""
     missing: str = "refuse"
-    """Missing values: "refuse" them, naming the column, or take the "mean" of the column. Where nearly all texts of a
+    """Missing values: "refuse" them, naming the column, or impute the "mean" of the column. Where nearly all texts of a
     column are numbers, the others count as missing."""
     text: str = "auto"
-    """Columns of text: "onehot", "hash", or "auto", which hashes those with more than --categories values."""
+    """Encoding of text columns: "onehot", "hash", or "auto", which hashes those with more than --categories values."""
     text_columns: Annotated[tuple[str, ...], Parameter(negative="")] = ()
-    """A column of text although it looks like numbers, such as codes with leading zeros; may be given several times."""
+    """A column to encode as text although it looks like numbers, such as codes with leading zeros; may be given several
+    times."""
     categories: int = 64
-    """The most categories of text that get a column each; the number of columns for hashed text."""
+    """The largest number of categories that is one-hot encoded; the number of columns of a hashed text column."""
     standardize: bool = True
-    """Give numbers mean 0 and variance 1; the means are kept in the model."""
+    """Standardize numbers to mean 0 and variance 1; means and variances are saved with the model."""
     format: str | None = None
-    """parquet, ipc, csv, json, npy, hdf5 or svmlight, if the file's name does not tell."""
+    """The file format, if the file's name does not tell: parquet, ipc, csv, json, npy, hdf5 or svmlight."""
     header: bool = True
-    """Whether CSV files start with the names of their columns; else these are f0, f1, ..."""
+    """Whether CSV files have a header row; without one, columns are named f0, f1, ..."""
     delimiter: str | None = None
-    """What separates columns of CSV files."""
+    """The delimiter of CSV files."""
     decimal: str | None = None
-    """The sign of fractions in text, "." or ","; found out by column if not given."""
+    """The decimal separator of numbers in text, "." or ","; detected by column if not given."""
     encoding: str = "utf-8"
     """The encoding of CSV files, such as latin-1."""
 
-    def read(self, files: Sequence[str], target: str | None) -> Any:
+    def read(self, files: Sequence[str], target: str | None) -> Blocks:
         return bochner.read(
             list(files), target=target, weight=self.weight, drop=self.drop, missing=self.missing, text=self.text,
             text_columns=self.text_columns,
@@ -92,24 +97,40 @@ class Reading:
         )  # fmt: skip
 
 
-def load_model(path: Path) -> Any:
-    """The model in a file; an index is one for Python, not for these commands."""
-    model = bochner.load(path)
+class FittedModel(Protocol):
+    """What the commands ask of the model in a file; a classifier has `classes_` and `decision_function` too."""
+
+    n_features_in_: int
+    basis_: Basis
+    kernel_: Kernel
+    alpha_: float
+    coef_: np.ndarray
+    intercept_: np.ndarray
+
+    def predict(self, X: Any) -> np.ndarray: ...
+
+    def explain_fit(self) -> str: ...
+
+
+def load_model(path: Path) -> FittedModel:
+    """The model in a file; an index of hash codes is no model that predicts, and is refused."""
+    model: FittedModel = bochner.load(path)
     if not hasattr(model, "predict"):
         raise ValueError(f"{str(path)!r} holds a {type(model).__name__}, which does not predict; use bochner.load.")
     return model
 
 
-def show(printing: Printing, result: Any, table: RenderableType) -> None:
+def show(printing: Printing, result: object, table: RenderableType) -> None:
     """The result as JSON, or the table."""
     if printing.as_json:
-        noted = {"notes": NOTES.copy()} if NOTES and isinstance(result, dict) else {}
-        print(json.dumps(typed(result | noted if noted else result), indent=1))
+        if NOTES and isinstance(result, dict):
+            result = {**result, "notes": NOTES.copy()}
+        print(json.dumps(typed(result), indent=1))
     else:
         Console().print(table, highlight=False)
 
 
-def typed(value: Any) -> Any:
+def typed(value: object) -> object:
     """A value as JSON has it: numbers as numbers, what is none of its kinds as text."""
     if isinstance(value, dict):
         return {str(name): typed(part) for name, part in value.items()}
@@ -127,17 +148,20 @@ def notes() -> Iterator[None]:
     """Warnings of the library as lines for a reader, and kept for JSON."""
     NOTES.clear()
 
-    def note(message: Any, *place: Any) -> None:
+    def note(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:  # fmt: skip
         NOTES.append(" ".join(str(message).split()))
         print(f"bochner: note: {NOTES[-1]}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = note  # type: ignore[assignment]
+        warnings.showwarning = note
         yield
 
 
-def two_columns(title: str, rows: dict[str, Any]) -> Table:
+def two_columns(title: str, rows: Mapping[str, object]) -> Table:
     table = Table(show_header=False, title=title, title_justify="left")
     for name, value in rows.items():
         table.add_row(name, f"{value:,.4g}" if isinstance(value, float) else str(value))

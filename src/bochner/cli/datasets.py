@@ -50,7 +50,7 @@ def check(*, printing: Printing = Printing()) -> None:  # noqa: B008
     table = Table("name", "files", "found", title=f"Data sets in {root}")
     for row in rows:
         faults = [f"{name} is missing" for name in row["missing"]] + [f"{name} is different" for name in row["broken"]]
-        table.add_row(row["name"], str(row["files"]), "; ".join(faults) or "as it should be")
+        table.add_row(row["name"], str(row["files"]), "; ".join(faults) or "checksums match")
     show(printing, rows, table)
     if any(row["missing"] or row["broken"] for row in rows):
         raise ValueError("some files are missing or different; `bochner data fetch` gets them.")

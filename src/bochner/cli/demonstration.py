@@ -15,9 +15,9 @@ def demo(*, components: int = 2000, seed: int = 0, printing: Printing = Printing
     Parameters
     ----------
     components
-        Columns of each basis.
+        The number of random features of each basis.
     seed
-        Seed of the random features.
+        Seed of the random features (random_state).
     """
     with printing.settings():
         rows = demonstration.run(components, seed)

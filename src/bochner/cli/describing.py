@@ -12,7 +12,7 @@ import bochner
 
 from ..models.explaining import learned_numbers
 from ..ops import describe
-from .app import Printing, app, load_model, show, two_columns
+from .app import FittedModel, Printing, app, load_model, show, two_columns
 
 
 @app.command
@@ -29,7 +29,7 @@ def info(model: Path | None = None, /, *, printing: Printing = Printing()) -> No
     show(printing, facts(fitted, model), described(fitted, model, "model file"))
 
 
-def facts(model: Any, path: Path) -> dict[str, Any]:
+def facts(model: FittedModel, path: Path) -> dict[str, Any]:
     basis = getattr(model, "basis_", None)
     made_of = {"kernel": repr(model.kernel_)} if basis is None else {
         "basis": type(basis).__name__, "parameters": basis.get_params(deep=False),
@@ -48,15 +48,15 @@ def facts(model: Any, path: Path) -> dict[str, Any]:
     }
 
 
-def counted(model: Any) -> int:
+def counted(model: FittedModel) -> int:
     """Coefficients and intercepts."""
     if hasattr(model, "_refresh"):
         return learned_numbers(model)
     return int(np.size(getattr(model, "dual_coef_", getattr(model, "coef_", ()))) + np.size(model.intercept_))
 
 
-def how_good(model: Any) -> dict[str, Any]:
-    """What the fit expects of new rows, if it knows: the share of wrong labels, or R^2, with its standard error."""
+def how_good(model: FittedModel) -> dict[str, Any]:
+    """The cross-validated score of the fit, if it has one: error rate or R^2, with its standard error."""
     score = getattr(model, "cv_score_", None)
     if score is None:
         return {}
@@ -71,18 +71,18 @@ def in_words(good: dict[str, Any]) -> str:
     spread = good["cross_validated_standard_error"]
     if "cross_validated_error" in good:
         more = "" if spread is None else f" ± {spread:.2%}"
-        return f"{good['cross_validated_error']:.2%}{more} of the labels are wrong, cross-validated"
+        return f"error rate = {good['cross_validated_error']:.2%}{more}, cross-validated"
     more = "" if spread is None else f" ± {spread:.2g}"
     return f"R² = {good['cross_validated_r2']:.4g}{more}, cross-validated"
 
 
-def described(model: Any, path: Path, title: str) -> Table:
+def described(model: FittedModel, path: Path, title: str) -> Table:
     rows: dict[str, Any] = {}
     for line in model.explain_fit().splitlines():
         name, _, said = line.partition(": ")
         rows[name if said else "note"] = said or name
     if good := how_good(model):
-        rows["how good"] = in_words(good)
+        rows["score"] = in_words(good)
     if hasattr(model, "classes_"):
         labels = [str(label) for label in model.classes_[:12]]
         rows["classes"] = f"{len(model.classes_)}: " + ", ".join(labels) + (", ..." if len(model.classes_) > 12 else "")

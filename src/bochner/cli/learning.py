@@ -13,8 +13,11 @@ from rich.table import Table
 
 import bochner
 
-from ..bases import REGISTRY
+from ..bases import REGISTRY, Basis
+from ..blocks import Blocks
+from ..models.base import RandomFeatureModel
 from ..models.targets import looks_like_labels
+from ..models.tune import Tuned
 from ..validation import require_choice
 from .app import Printing, Reading, app, show
 from .describing import described, facts
@@ -52,36 +55,40 @@ def fit(
     out
         The model file to write, such as m.bochner.
     target
-        The column to predict (a number for matrices, where -1 is the last column); svmlight files have their own.
+        The target column (its index for .npy and .hdf5 matrices, where -1 is the last); svmlight files have their own.
     basis
         The family of random features: fourier, fastfood, maxout, gated, stumps, bins or ridge.
     components
-        The number of random features.
+        The number of random features (n_components).
     task
-        "classification" if the target is a label. "auto" takes text, truth values, and up to 20 different whole numbers
-        for labels.
+        Classification or regression. "auto" is classification if the target is text, truth values, or up to 20
+        different whole numbers.
     loss
-        squared; for labels also logistic, hinge, squared_hinge, exponential; for numbers huber, epsilon_insensitive.
+        squared; for classification also logistic, hinge, squared_hinge, exponential; for regression huber,
+        epsilon_insensitive.
     bandwidth
-        The scale of the kernel: a number, in the units of the rows as they are read, or a multiple of the median
-        distance between them, such as 0.5*median; that distance itself if not given.
+        The bandwidth of the kernel: a number, in the units of the columns as they are read, or a multiple of the median
+        distance between rows, such as 0.5*median; that distance itself if not given.
     pool_size
         The pool size of maxout and gated features.
     alpha
-        The ridge penalty: a number, "auto" (by folds), "loo" (leave one out) or "gcv" (generalised cross-validation).
+        The L2 penalty, as in scikit-learn's Ridge: a number, "auto" (chosen by cross-validation), "loo" (by
+        leave-one-out) or "gcv" (by generalised cross-validation).
     solver
         auto, cholesky, dual, cg, newton, sgd, adam or doubly_stochastic; not every loss has every solver.
     precision
-        int8, int14, float32, float64, or auto: integers where they lose nothing. That of the data if not given.
+        int8, int14, float32, float64, or auto: integers where they lose no accuracy. That of the data if not given.
     seed
-        Seed of the random features.
+        Seed of the random features (random_state).
     sums
-        Keep the sums of the fit in the file, so that the model can be merged, grown and continued.
+        Save the sums of the fit (its sufficient statistics) too: merge, grow, partial_fit and predict --std need them.
     checkpoint
-        A folder that keeps the sums while they are made. If the command is interrupted, run it again: it goes on where
-        it stopped, with the same bits. The folder is removed once the model is saved.
+        A folder for checkpoints. If the command is interrupted, run it again: it resumes where it stopped and ends with
+        the same bits. The folder is removed once the model is saved.
     """
     require_writable(out)
+    if sums:
+        require_sums(loss, solver, alpha)
     begun = time.perf_counter()
     with printing.settings():
         made = make_basis(basis, components, bandwidth, pool_size)
@@ -116,32 +123,32 @@ def tune(
     reading: Reading = Reading(),  # noqa: B008
     printing: Printing = Printing(),  # noqa: B008
 ) -> None:
-    """Try bandwidths, pool sizes and numbers of features; the better half of them goes on with twice the rows.
+    """Search bandwidths, pool sizes and numbers of features, by cross-validation and successive halving.
 
-    They are judged by folds: numbers by squared error, labels by how many are wrong. Since the sums of folds are at
-    hand, every penalty and every smaller number of features is judged for free.
+    Candidates are compared by squared error (regression) or error rate (classification); the better half goes on with
+    twice the rows. Every penalty and every smaller number of features comes from the same sums, for free.
 
     Parameters
     ----------
     target
-        The column to predict.
+        The target column.
     basis
         The family of random features: fourier, fastfood, maxout, gated, stumps, bins or ridge.
     components
-        The most features; a half, a quarter and an eighth are judged too.
+        The largest number of random features; a half, a quarter and an eighth of it are tried too.
     task
-        "classification" if the target is a label; "auto" as in `bochner fit`.
+        Classification or regression; "auto" as in `bochner fit`.
     bandwidths
-        Bandwidths to try, in the units of the rows as they are read; if none are given, eight multiples of the median
-        distance, and more beyond the ends if the best is there.
+        Bandwidths to try, in the units of the columns as they are read; if none are given, eight multiples of the
+        median distance between rows, and more beyond the ends if the best is there.
     pool_sizes
         Pool sizes to try, of maxout and gated features.
     precision
         int8, int14, float32 or float64.
     seed
-        Seed of the random features.
+        Seed of the random features (random_state).
     out
-        Fit the best one to all rows and save it here.
+        Fit the best candidate to all rows and save it here (refit).
     """
     if out is not None:
         require_writable(out)
@@ -156,7 +163,7 @@ def tune(
         if out is not None:
             tuned.model().fit(blocks).save(out)
     table = Table("settings", title="Candidates, the best first", title_justify="left")
-    counts = ("wrong labels",) if tuned.classification else ()
+    counts = ("error rate",) if tuned.classification else ()
     for name in ("features", "alpha", *counts, "held-out error", "rows", "rounds"):
         table.add_column(name, justify="right")
     for t in tuned.trials:
@@ -170,13 +177,14 @@ def tune(
     show(printing, found, table)
     if not printing.as_json:
         notes = "".join(f"{note}\n" for note in tuned.notes)
-        print(f"held-out error: squared error over that of the mean\n{notes}to fit the best: {command}")
+        print("held-out error: mean squared error over the variance of the target (1 - R²)")
+        print(f"{notes}to fit the best: {command}")
 
 
 # ---- parts ----
 
 
-def make_basis(name: str, components: int, bandwidth: str | None, pool_size: int | None) -> Any:
+def make_basis(name: str, components: int, bandwidth: str | None, pool_size: int | None) -> Basis:
     made = REGISTRY[require_choice("basis", name, REGISTRY)](components)
     given = bandwidth if bandwidth is None or "median" in bandwidth else number("bandwidth", bandwidth)
     for option, value in (("bandwidth", given), ("pool_size", pool_size)):
@@ -187,12 +195,12 @@ def make_basis(name: str, components: int, bandwidth: str | None, pool_size: int
     return made
 
 
-def make_model(blocks: Any, task: str) -> Any:
+def make_model(blocks: Blocks, task: str) -> RandomFeatureModel:
     """A classifier or a regressor, as asked or as the targets look."""
     if task == "auto":
         y = blocks.read(0, min(blocks.n_rows, 100_000)).y
         if y is None:
-            raise ValueError("which column is to be predicted? Give --target.")
+            raise ValueError("which column is the target? Give --target.")
         task = "classification" if looks_like_labels(y) else "regression"
     return bochner.RandomFeatureClassifier() if task == "classification" else bochner.RandomFeatureRegressor()
 
@@ -205,7 +213,7 @@ def number(name: str, text: str) -> float:
         raise ValueError(f"{name} must be a number, {words[name]}; got {text!r}.") from None
 
 
-def command_for(tuned: Any, files: list[str], options: dict[str, Any]) -> str:
+def command_for(tuned: Tuned, files: list[str], options: dict[str, Any]) -> str:
     """The command that fits the best candidate to all rows; options that have their default value are left out."""
     best, usual = tuned.trials[0], vars(Reading()) | {"seed": 0, "task": "auto", "target": None, "precision": None}
     words = ["bochner", "fit", *files, "--components", str(best.components)]  # the penalty is chosen by all rows
@@ -219,6 +227,14 @@ def command_for(tuned: Any, files: list[str], options: dict[str, Any]) -> str:
             for item in value if isinstance(value, tuple) else (value,):
                 words += [f"--{flag}", str(item)]
     return shlex.join([*words, "--out", "m.bochner"])
+
+
+def require_sums(loss: str, solver: str, alpha: str) -> None:
+    """Refuse before the work to save the sums of a fit that has none."""
+    if alpha == "loo":
+        raise ValueError("--alpha loo needs a second pass over all rows, which sums do not have: leave out --sums.")
+    if loss != "squared" or solver not in ("auto", "cholesky", "dual"):
+        raise ValueError("there are no sums to save with --sums but of --loss squared and --solver cholesky or dual.")
 
 
 def require_writable(path: Path) -> None:

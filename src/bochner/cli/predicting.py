@@ -14,11 +14,11 @@ from cyclopts import Parameter
 
 import bochner
 
-from ..blocks import Block, Recipe, rows_per_block
+from ..blocks import Block, Blocks, Recipe, rows_per_block
 from ..models.base import RandomFeatureModel
 from ..models.ways.calibration import probabilities
 from ..validation import command_line
-from .app import Printing, app, load_model, show, two_columns
+from .app import FittedModel, Printing, app, load_model, show, two_columns
 from .writing import writer_for
 
 
@@ -44,7 +44,7 @@ def predict(
 ) -> None:
     """Predict the rows of files, streaming them to another file.
 
-    Columns are found by name; those that the model does not know are left alone.
+    Columns are matched by name; those that the model was not fitted to are ignored.
 
     Parameters
     ----------
@@ -53,25 +53,25 @@ def predict(
     out
         The file to write: .csv, .parquet, .arrow or .npy.
     target
-        The column with the true values, if there is one: the error is told at the end.
+        The target column, if the files have it: the error of the predictions is printed at the end.
     scores
-        Write the scores of the classes too.
+        Write the decision function of each class too.
     proba
-        Write the probabilities of the classes too.
+        Write the probability of each class too.
     std
         Write the standard deviation of each prediction too (regression; the model must be saved with --sums).
     keep
-        A column to carry over to the predictions as it stands, such as an identifier; may be given several times.
+        A column to copy to the predictions, such as an identifier; may be given several times.
     missing
-        Missing values: "refuse" them or take the "mean" of the column in the fit; as in the fit if not given.
+        Missing values: "refuse" them or impute the "mean" of the column in the fit; as in the fit if not given.
     format
-        parquet, ipc, csv, json, npy, hdf5 or svmlight, if the files' names do not tell.
+        The file format, if the files' names do not tell: parquet, ipc, csv, json, npy, hdf5 or svmlight.
     header
-        Whether CSV files start with the names of their columns.
+        Whether CSV files have a header row.
     delimiter
-        What separates columns of CSV files.
+        The delimiter of CSV files.
     decimal
-        The sign of fractions in text, "." or ","; as in the fit if not given.
+        The decimal separator of numbers in text, "." or ","; as in the fit if not given.
     encoding
         The encoding of CSV files, such as latin-1.
     """
@@ -99,7 +99,7 @@ def predict(
     show(printing, result, two_columns("Predictions", result))
 
 
-def require_possible(model: Any, target: str | None, wanted: dict[str, bool]) -> None:
+def require_possible(model: FittedModel, target: str | None, wanted: dict[str, bool]) -> None:
     """Refuse what this model cannot tell before any row is read."""
     classifies = hasattr(model, "classes_")
     if wanted["std"] and classifies:
@@ -111,27 +111,27 @@ def require_possible(model: Any, target: str | None, wanted: dict[str, bool]) ->
         raise ValueError("--target is one column, and the model predicts several: leave it out.")
 
 
-def predicts_several(model: Any) -> bool:
+def predicts_several(model: FittedModel) -> bool:
     return not hasattr(model, "classes_") and np.ndim(model.intercept_) > 0
 
 
-def rows_for(model: Any, files: list[str], how: dict[str, Any]) -> Any:
+def rows_for(model: FittedModel, files: list[str], how: dict[str, Any]) -> Blocks:
     """Rows as the model wants them: by its recipe, or plain numbers."""
     if hasattr(model, "recipe_"):
         return bochner.read(files, recipe=model.recipe_, **how)
     if how["missing"] == "mean":
-        raise ValueError("the model was fitted to plain numbers and knows no means: --missing mean is not possible.")
+        raise ValueError("the model was fitted to an array and has no column means: --missing mean is not possible.")
     if hasattr(model, "feature_names_in_"):
         return bochner.read(files, recipe=plain_recipe(model.feature_names_in_.tolist()), **how)
     return bochner.read(files, standardize=False, n_columns=model.n_features_in_, **how)
 
 
-def settings_of_fit(model: Any) -> list[str]:
+def settings_of_fit(model: FittedModel) -> list[str]:
     """Settings of reading that are no options here: the columns are those of the fit, and so may be the means."""
     return ["drop", "text_columns", *([] if hasattr(model, "recipe_") else ["missing"])]
 
 
-def columns_kept(blocks: Any, names: tuple[str, ...], rows: int) -> Iterator[dict[str, Any]]:
+def columns_kept(blocks: Blocks, names: tuple[str, ...], rows: int) -> Iterator[dict[str, Any]]:
     """The columns to carry over, block by block; none of them for ever, if none are asked for."""
     if not names:
         return repeat({})
@@ -148,7 +148,7 @@ def plain_recipe(names: list[str]) -> Recipe:
     return Recipe(tuple(names), (), np.zeros(len(names)), np.ones(len(names)), (), 1, "refuse", False, "float64")
 
 
-def rows_at_a_time(model: Any) -> int:
+def rows_at_a_time(model: FittedModel) -> int:
     width = len(model.X_fit_) if hasattr(model, "X_fit_") else int(model.basis_.n_components)
     return rows_per_block(4 * width)
 

@@ -85,7 +85,7 @@ def npy_writer(file: BinaryIO, path: Path, rows: int) -> Iterator[Write]:
     yield write
 
 
-def is_arrow(values: Any) -> bool:
+def is_arrow(values: object) -> bool:
     return hasattr(values, "null_count")
 
 

@@ -1,9 +1,0 @@
-"""Records of experiments as one HTML file that needs nothing else: tables, verdicts and charts, without a network.
-
-A record is a plain dictionary, as it stands in its JSON file. Needs the extra packages of `bochner[report]`.
-"""
-
-from .html import page, require_packages, write_report
-from .records import read_records
-
-__all__ = ["page", "read_records", "require_packages", "write_report"]

@@ -1,0 +1,194 @@
+"""The seam of engines: threads, processes and a toy give the same bits, for every loss and solver."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bochner
+from bochner.blocks import MemoryBlocks, SumOf, processes
+from bochner.blocks.partitions import Plan, Tree
+from helpers.battery import BATTERY, LABELS, X, Y, fitted, model_of, numbers
+from helpers.toy_engine import BackwardEngine
+
+
+class Columns(SumOf):
+    def of(self, block):
+        return block.X.sum(axis=0)
+
+
+class Failing(SumOf):
+    def of(self, block):
+        if block.start >= 200:
+            raise ArithmeticError(f"row {block.start}")
+        return 0
+
+
+class Heavy(Columns):
+    """As a Gram matrix: the step uses all threads, and partials are large."""
+
+    def __init__(self, partial_bytes):
+        self.size = partial_bytes
+
+    @property
+    def partial_bytes(self):
+        return self.size
+
+    @property
+    def is_parallel(self):
+        return True
+
+
+@pytest.fixture(scope="module")
+def with_threads():
+    with bochner.config_context(block_rows=64):
+        return {name: numbers(fitted(name)) for name in BATTERY}
+
+
+def same(some, others):
+    return all(np.array_equal(a, b) for a, b in zip(some, others, strict=True))
+
+
+@pytest.mark.parametrize("name", BATTERY)
+def test_worker_processes_give_the_bits_of_threads(name, with_threads):
+    with bochner.config_context(block_rows=64, engine="processes"):
+        assert same(numbers(fitted(name, n_jobs=2)), with_threads[name])
+
+
+@pytest.mark.parametrize("name", BATTERY)
+def test_a_toy_engine_gives_the_bits_of_threads_and_aggregates_are_small(name, with_threads):
+    """An aggregate of 32 features is all but nothing: what it holds beside its map and model are names and settings."""
+    engine = BackwardEngine()
+    with bochner.config_context(block_rows=64, engine=engine):
+        assert same(numbers(fitted(name)), with_threads[name])
+    assert max(engine.sizes.values()) < 1 << 18
+
+
+@pytest.mark.parametrize("format", ["npy", "parquet", "csv", "feather", "json", "hdf5", "svmlight", "frame"])
+def test_workers_read_files_of_every_format(format, tmp_path):
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(t=np.where(X[:, 0] > 0, "p", "q"), y=Y)
+    path, target = tmp_path / f"x.{'jsonl' if format == 'json' else format}", "y"
+    if format == "npy":
+        np.save(path, np.column_stack([X, Y]))
+        target = -1
+    elif format == "hdf5":
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(path, "w") as file:
+            file["x"], file["y"] = X, Y
+    elif format == "svmlight":
+        from sklearn.datasets import dump_svmlight_file
+
+        dump_svmlight_file(X, Y, str(path))
+        target = None
+    elif format == "json":
+        frame.to_json(path, orient="records", lines=True)
+    elif format != "frame":
+        getattr(frame, f"to_{format}")(path, **({"index": False} if format == "csv" else {}))
+    found = []
+    for engine in ("threads", "processes"):
+        with bochner.config_context(block_rows=64, engine=engine):
+            blocks = bochner.read(frame if format == "frame" else path, target=target)
+            if format not in ("frame", "hdf5"):  # whose rows are sent
+                assert len(pickle.dumps(blocks)) < 1 << 16
+            found.append(numbers(model_of("regression squared cholesky auto", n_jobs=2).fit(blocks)))
+    assert same(*found)
+
+
+def test_errors_of_workers_come_back_as_they_are_and_none_is_left():
+    with bochner.config_context(block_rows=50, engine="processes"):
+        with pytest.raises(ArithmeticError, match="row 2"):
+            MemoryBlocks(X).reduce(Failing())
+        assert not processes.engine.workers
+        assert np.allclose(MemoryBlocks(X).reduce(Columns()), X.sum(axis=0))  # and others take their place
+
+
+def test_what_cannot_be_sent_is_refused_in_one_sentence():
+    blocks = MemoryBlocks(X).map(lambda block: block)
+    context = bochner.config_context(block_rows=50, engine="processes")
+    with context, pytest.raises(ValueError, match="cannot be sent to worker processes"):
+        blocks.reduce(Columns())
+
+
+def test_an_interrupt_ends_the_workers(tmp_path):
+    code = (
+        "import time, sys, numpy as np, bochner\n"
+        "from bochner.blocks import MemoryBlocks, SumOf, processes\n"
+        "class Slow(SumOf):\n"
+        "    def of(self, block):\n"
+        "        time.sleep(60); return 0\n"
+        "if __name__ == '__main__':\n"
+        "    with bochner.config_context(block_rows=1, engine='processes'):\n"
+        "        try:\n"
+        "            processes.engine._start(2)\n"
+        "            print(*[w.process.pid for w in processes.engine.workers], flush=True)\n"
+        "            MemoryBlocks(np.zeros((9, 1))).reduce(Slow())\n"
+        "        except KeyboardInterrupt:\n"
+        "            print('interrupted', flush=True)\n"
+    )
+    (tmp_path / "slow.py").write_text(code)
+    environment = {**os.environ, "BOCHNER_NUM_THREADS": "2"}
+    child = subprocess.Popen([sys.executable, tmp_path / "slow.py"], stdout=subprocess.PIPE, text=True, env=environment)
+    workers = [int(number) for number in child.stdout.readline().split()]
+    time.sleep(1.0)
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=60)[0] == "interrupted\n"
+    for worker in workers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker, 0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 100])
+def test_the_tree_is_the_same_in_every_order(count):
+    parts = [f"{k}" for k in range(count)]
+    trees = [Tree(count, lambda a, b: f"({a}{b})") for _ in range(2)]
+    for k in range(count):
+        trees[0].add(k, parts[k])
+    for k in np.random.default_rng(count).permutation(count).tolist():
+        assert k in trees[1].missing()
+        trees[1].add(k, parts[k])
+    assert trees[0].root == trees[1].root
+    assert trees[0].is_complete
+    assert not trees[0].missing()
+    assert trees[0].root.replace("(", "").replace(")", "") == "".join(parts)
+
+
+def test_partitions_follow_from_the_data_and_the_settings_alone():
+    with bochner.config_context(memory="64MB"):
+        plan = Plan.of(Columns(), 10**6)
+        assert sum(part.stop - part.start for part in plan) == 10**6
+        assert plan.blocks == 1
+        assert len(Plan.of(Heavy(1 << 30), 10**6)) == 1  # there is room for one alone
+        assert 1 < len(Plan.of(Heavy(1 << 20), 10**6)) <= 64
+        few = Plan.of(Heavy(1 << 22), 10**6)
+        assert 1 < len(few) <= 8
+
+
+def test_sums_of_partitions_are_the_same_for_any_number_of_workers():
+    rows = np.random.default_rng(0).standard_normal((1000, 3))
+    found = []
+    for engine in ("threads", "processes", BackwardEngine()):
+        with bochner.config_context(block_rows=7, engine=engine):
+            found += [MemoryBlocks(rows).reduce(sums) for sums in (Columns(), Heavy(8))]
+    assert same(found[:2] * 2, found[2:])
+
+
+def test_engines_are_named():
+    with pytest.raises(ValueError, match="engine must be one of 'threads', 'processes'"):
+        bochner.set_config(engine="dask")
+
+
+def test_labels_and_weights_go_to_workers():
+    weight = np.where(np.arange(300) % 7 == 0, 0.0, 1.5)
+    weight[64:128] = 0.0  # a block of which no row is left
+    found = []
+    for engine in ("threads", "processes"):
+        with bochner.config_context(block_rows=64, engine=engine):
+            model = model_of("classification logistic newton", class_weight="balanced", n_jobs=2)
+            found.append(numbers(model.fit(X, LABELS, weight)))
+    assert same(*found)

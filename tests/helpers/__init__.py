@@ -1,0 +1,1 @@
+"""What tests of several rooms share: cases, contracts, toys, and programs that run in processes of their own."""
