@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 MODULES = [
     m.name
     for m in pkgutil.walk_packages(bochner.__path__, "bochner.")
-    if not m.name.endswith(("_native", "cli", ".nn"))
+    if not m.name.endswith(("_native", "cli", ".nn", ".torch_reference", ".torch_linear_algebra"))
 ]
 
 
