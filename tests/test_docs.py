@@ -20,7 +20,7 @@ from helpers.places import ROOT
 MODULES = [
     m.name
     for m in pkgutil.walk_packages(bochner.__path__, "bochner.")
-    if not m.name.endswith(("_native", "cli", ".nn"))
+    if not m.name.endswith(("_native", "cli", ".nn", ".torch_reference", ".torch_linear_algebra"))
 ]
 
 

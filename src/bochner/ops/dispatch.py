@@ -212,7 +212,7 @@ def tiles_for(array: Any) -> Tiles:
 
 def described() -> dict[str, dict[str, str]]:
     """Of each library that is imported: which backend serves each op, for what."""
-    if "torch" in sys.modules:
+    if sys.modules.get("torch") is not None:
         load_torch()
     found = {}
     for library in LIBRARIES:
