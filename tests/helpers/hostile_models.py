@@ -83,6 +83,8 @@ def classifiers():
 def others():
     learned = {"random_state": 0, "max_iter": 2, "alpha": 0.01, "frequency_alpha": 0.0}
     yield "learned", Kind(bochner.LearnedFourierRegressor(5, **learned).fit(X, Y))
+    chosen = bochner.LearnedFourierRegressor(5, **(learned | {"alpha": [0.01, 0.1]}))
+    yield "learned frame", Kind(chosen.fit(FRAME, Y), FRAME)
     fast = bochner.LearnedFourierRegressor(5, structure="fastfood", **learned)
     yield "learned fastfood", Kind(fast.fit(X, np.column_stack([Y, Y])), y=np.column_stack([Y, Y]))
     yield "learned classes", Kind(bochner.LearnedFourierClassifier(5, **learned).fit(X, THREE), y=THREE)
@@ -100,6 +102,7 @@ def exact():
     yield "exact matern", Kind(bochner.KernelRidgeRegressor("matern", nu=0.7, fit_intercept=False).fit(X, two), y=two)
     narrow = X.astype(np.float32)
     yield "exact maxout", Kind(bochner.KernelRidgeRegressor(bochner.kernels.Maxout(3), alpha=0.1).fit(narrow, Y))
+    yield "exact frame", Kind(bochner.KernelRidgeRegressor(alpha=0.1).fit(FRAME, Y), FRAME)
     yield "exact classes", Kind(bochner.KernelRidgeClassifier("laplacian", alpha=0.1).fit(X, THREE), y=THREE)
 
 
