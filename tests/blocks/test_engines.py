@@ -12,37 +12,11 @@ import pandas as pd
 import pytest
 
 import bochner
-from bochner.blocks import MemoryBlocks, SumOf, processes
+from bochner.blocks import MemoryBlocks, processes
 from bochner.blocks.partitions import Plan, Tree
+from helpers.aggregates import Columns, Failing, Heavy
 from helpers.battery import BATTERY, LABELS, X, Y, fitted, model_of, numbers
 from helpers.toy_engine import BackwardEngine
-
-
-class Columns(SumOf):
-    def of(self, block):
-        return block.X.sum(axis=0)
-
-
-class Failing(SumOf):
-    def of(self, block):
-        if block.start >= 200:
-            raise ArithmeticError(f"row {block.start}")
-        return 0
-
-
-class Heavy(Columns):
-    """As a Gram matrix: the step uses all threads, and partials are large."""
-
-    def __init__(self, partial_bytes):
-        self.size = partial_bytes
-
-    @property
-    def partial_bytes(self):
-        return self.size
-
-    @property
-    def is_parallel(self):
-        return True
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,10 @@ class Reading:
 
 
 class FittedModel(Protocol):
-    """What the commands ask of the model in a file; a classifier has `classes_` and `decision_function` too."""
+    """What the commands ask of the model in a file; a classifier has `classes_` and `decision_function` too.
+
+    A model with an exact kernel has `kernel_` and `dual_coef_` in place of `basis_` and `coef_`.
+    """
 
     n_features_in_: int
     basis_: Basis
