@@ -13,7 +13,7 @@ from .quantize import round_digits
 from .scaling import FAR, ColumnScaler, require_columns
 
 REACH, STEP = 511.0, 1.0 / 16.0  # in integers, in deviations: how far the linear part goes, and its step
-DIGIT, ONCE = 64, 128  # a code of the linear part is DIGIT high + low, both of 8 bits; in files that do not say, ONCE
+DIGIT = 128  # a code of the linear part is DIGIT high + low, both of 8 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,18 +27,17 @@ class LinearPart:
     center: np.ndarray
     spread: np.ndarray
     weight: np.ndarray
-    digit: int = ONCE
 
     def __post_init__(self) -> None:
         require_columns(self.spread, self.center, self.weight)
-        if not (self.weight >= 0).all() or self.digit not in (DIGIT, ONCE):
+        if not (self.weight >= 0).all():
             raise ValueError("this is no linear part")
 
     @classmethod
     def of(cls, rows: np.ndarray, weight: float) -> LinearPart:
         """Columns of deviation 1, times the weight; a column that does not vary gets none."""
         robust = ColumnScaler.robust(rows)
-        part = cls(robust.center, robust.spread, np.ones(rows.shape[1]), DIGIT)
+        part = cls(robust.center, robust.spread, np.ones(rows.shape[1]))
         deviation = part.values(rows.astype(np.float64)).std(axis=0)
         there = deviation > 1e-12
         weights = [round_digits(weight / d, 8) if t else 0.0 for d, t in zip(deviation, there, strict=True)]
@@ -60,14 +59,13 @@ class LinearPart:
         code = np.rint(np.clip(z, -REACH, REACH) / STEP).astype(np.int16)
         if dtype != np.int8:
             return code
-        # To the nearest: numbers beyond two deviations have a high digit, so that common rows teach its slope too.
-        high = (np.rint if self.digit == DIGIT else np.trunc)(code / self.digit).astype(np.int16)
-        return np.hstack([high, code - self.digit * high]).astype(np.int8)
+        high = np.trunc(code / DIGIT).astype(np.int16)  # zero but for far-out numbers: both digits have slopes
+        return np.hstack([high, code - DIGIT * high]).astype(np.int8)
 
     def code_scale(self, dtype: np.dtype) -> np.ndarray:
         """What the columns of codes are to be multiplied by."""
         low = self.weight * STEP
-        return np.concatenate([self.digit * low, low]) if dtype == np.int8 else low
+        return np.concatenate([DIGIT * low, low]) if dtype == np.int8 else low
 
     def slopes(self, X: np.ndarray) -> np.ndarray:
         inside = np.abs((X.astype(np.float64) - self.center) / self.spread) < FAR

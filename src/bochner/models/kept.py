@@ -108,7 +108,6 @@ def column_fields(columns: int, *wanted: str) -> dict[str, Check]:
         "high": numbers(columns),
         "weight": numbers(columns, low=0.0),
         "clip": number(0.0),
-        "digit": whole(1, 128),
     }
     return {name: table[name] for name in wanted}
 

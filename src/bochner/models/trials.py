@@ -36,7 +36,7 @@ FIRST = (0.0, 25.0)  # those with which scalings are compared
 USUAL, ASKED = 1.0, 5.0  # the weight where folds cannot tell which is best, and where a line is asked for
 DOUBT = 0.01  # by which share of its error what reaches far must be better
 NOISE = 1.0  # standard errors by which anything must be better than what is usual
-LABELS = 2.0  # and by which it must have fewer wrong labels than what is best for squares: it is one of a dozen
+LABELS = 1.5  # and by which it must have fewer wrong labels than what is best for squares: it is one of a dozen
 BALANCED = 100  # rows whose features tell how long features are
 SCALERS = {"robust": ColumnScaler.robust, "standard": ColumnScaler.standard}
 

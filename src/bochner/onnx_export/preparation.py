@@ -51,6 +51,5 @@ def linear(graph: Graph, rows: str, design: DesignMap) -> str:
     code = graph("Round", graph("Div", z, np.float64(STEP)))
     if design.linear_columns == len(part.center):
         return code
-    high = graph("Div", code, np.float64(part.digit))
-    high = graph("Round", high) if part.digit == DIGIT else graph.double(graph.integer(high))  # or toward zero
-    return graph("Concat", high, graph("Sub", code, graph("Mul", high, np.float64(part.digit))), axis=1)
+    high = graph.double(graph.integer(graph("Div", code, np.float64(DIGIT))))  # toward zero
+    return graph("Concat", high, graph("Sub", code, graph("Mul", high, np.float64(DIGIT))), axis=1)
