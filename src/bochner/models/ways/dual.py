@@ -222,7 +222,7 @@ def by_kernel_folds(folds: KernelFolds, alphas: np.ndarray, refine: bool) -> Cho
     if refine and len(folds.kernel) > LEADING_ROWS:  # where to look is told by fewer rows, at a fraction of the cost
         few = folds.leading(LEADING_ROWS)
         start = smallest(few.criteria(few.errors(alphas)[0]))
-        tried = np.arange(max(start - BELOW, 0), min(start + BELOW + 1, len(alphas)))
+        tried = np.arange(max(start - 2, 0), min(start + ABOVE + 1, len(alphas)))
     squares, counts = folds.errors(alphas[tried])
     criteria = folds.criteria(squares)
     best, chosen = settled(alphas[tried], criteria)

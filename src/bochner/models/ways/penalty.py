@@ -18,7 +18,7 @@ DECADES = (-12, 6)  # below, rounding of the sums decides
 FOLDS = 5
 GIVEN = "given"
 FEW = "too few rows to judge by: the largest candidate"
-BELOW, ABOVE = 2, 1  # how far from the best penalty for squares that for labels is looked for: it is mostly smaller
+BELOW, ABOVE = 1, 3  # how far from the best penalty for squares that for labels is looked for
 LEVEL = 1.005  # times the smallest error that is no worse but for noise
 PERFECT = 1e-3  # share of the variance left at the lower end, below which a smaller penalty would be of no use
 
