@@ -20,7 +20,7 @@ from .arrays import Array, cast, constant, contiguous, dtype_name, empty, is_int
 from .ops import threads
 
 NEVER_ADDED = "the rows to take away were not all added before, with these features and weights."
-SLAB = 32  # rows of a matrix worked on at a time: they stay in a cache
+SLAB = 8  # rows of a matrix worked on at a time: they stay in a cache
 
 
 class Rows(NamedTuple):
@@ -156,34 +156,7 @@ class Moments:
 
     def centered(self, scale: Any = 1.0, intercept: bool = True) -> Centered:
         """The problem in float64, features times `scale`: a number, or one for each of them."""
-        weight, scale = float(self.weight), like(scale, self.gram)
-        cross, square = cast(self.cross, "float64"), cast(self.square.diagonal(), "float64")
-        if not intercept:
-            means = constant(0.0, self.sum_z.shape, self.gram), constant(0.0, self.sum_y.shape, self.gram)
-            gram = times_both(cast(self.gram, "float64", copy=True), scale)
-            return Centered(gram, (cross.T * scale).T, square, *means, weight, self.rows)
-        mean_z, mean_y = cast(self.sum_z, "float64") / weight, cast(self.sum_y, "float64") / weight
-        gram = times_both(self._centered_gram(mean_z), scale)
-        cross = ((cross - namespace(self.gram).outer(self.sum_z, mean_y)).T * scale).T
-        square = (square - weight * mean_y**2).clip(min=0.0)
-        return Centered(gram, cross, square, mean_z * scale, mean_y, weight, self.rows)
-
-    def _centered_gram(self, mean_z: Array) -> Array:
-        """Z'Z - n mean mean'. Exact integers are subtracted as integers where they fit, so nothing cancels badly."""
-        fits = self.is_exact and float(self.rows) * _largest(self.gram) < 2**62
-        centered, outer = empty(self.gram.shape, self.gram), namespace(self.gram).outer
-
-        def centre(rows: slice) -> None:
-            for start in range(rows.start, rows.stop, SLAB):  # the matrix may fill the memory: no second one
-                part = slice(start, min(start + SLAB, rows.stop))
-                if fits:
-                    products = outer(self.sum_z[part], self.sum_z)
-                    centered[part] = cast(self.gram[part] * self.rows - products, "float64") / self.rows
-                else:
-                    centered[part] = self.gram[part] - outer(self.sum_z[part], mean_z)
-
-        threads.over_rows(centre, len(centered), SLAB)
-        return centered
+        return _centered(self, [self.gram], scale, intercept)
 
     def deviations(self) -> Array:
         """The standard deviation of each feature, in its own units."""
@@ -252,6 +225,16 @@ class FoldedMoments:
         """The moments of all rows: the part itself if there is but one."""
         return reduce(add, self._parts)
 
+    def centered(self, scale: Any = 1.0, intercept: bool = True) -> Centered:
+        """The problem of all rows, as `total().centered` has it, without another Gram matrix."""
+        parts = self._parts
+        small = [
+            reduce(add, (getattr(part, name) for part in parts))
+            for name in ("rows", "weight", "sum_z", "sum_y", "cross", "square")
+        ]
+        total = Moments(*small[:4], parts[0].gram, *small[4:])
+        return _centered(total, [part.gram for part in parts], scale, intercept)
+
     def square_sum(self, scale: Any, intercept: bool) -> float:
         """The sum of squared (centred) features of all folds, weighted, each feature times its scale."""
         weight = float(sum(part.weight for part in self._parts))
@@ -289,17 +272,49 @@ def small_sums(features: Array, y: Array) -> tuple[Array, Array, Array, Array]:
     return sum_z, wide_y.sum(axis=0), contiguous(cross), square
 
 
+def _centered(sums: Moments, grams: list[Array], scale: Any, intercept: bool) -> Centered:
+    """Z'Z - n mean mean' and its like, features times `scale`. Z'Z is the sum of `grams`, whatever `sums` has."""
+    like_gram, weight = grams[0], float(sums.weight)
+    xp, scale = namespace(like_gram), like(scale, like_gram)
+    cross, square = cast(sums.cross, "float64"), cast(sums.square.diagonal(), "float64")
+    mean_z, mean_y = cast(sums.sum_z, "float64") / weight, cast(sums.sum_y, "float64") / weight
+    if intercept:
+        cross, square = cross - xp.outer(sums.sum_z, mean_y), (square - weight * mean_y**2).clip(min=0.0)
+    else:
+        mean_z, mean_y = (constant(0.0, mean.shape, like_gram) for mean in (mean_z, mean_y))
+    # Exact integers are subtracted as integers where they fit, so nothing cancels badly.
+    largest = float(reduce(add, (abs(gram.diagonal()) for gram in grams)).max()) if len(like_gram) else 0.0
+    fits = intercept and all(map(is_integer, grams)) and float(sums.rows) * largest < 2**62
+    out = empty(like_gram.shape, like_gram)
+
+    def centre(rows: slice) -> None:
+        for start in range(rows.start, rows.stop, SLAB):  # the matrix may fill the memory: no second one
+            part = slice(start, min(start + SLAB, rows.stop))
+            gram = reduce(add, (gram[part] for gram in grams))
+            if fits:
+                gram = gram * sums.rows
+                gram -= xp.outer(sums.sum_z[part], sums.sum_z)
+                slab = cast(gram, "float64")
+                slab /= sums.rows
+            else:
+                slab = gram - xp.outer(sums.sum_z[part], mean_z) if intercept else cast(gram, "float64", copy=True)
+            out[part] = times_both(slab, scale, part)
+
+    threads.over_rows(centre, len(out), SLAB)
+    return Centered(out, (cross.T * scale).T, square, mean_z * scale, mean_y, weight, sums.rows)
+
+
 def _largest(matrix: Array) -> float:
     """The largest number on the diagonal, by size; 0 if there is none."""
     return float(abs(matrix.diagonal()).max()) if len(matrix) else 0.0
 
 
-def times_both(gram: Array, scale: Any) -> Array:
-    """The Gram matrix of features times `scale`, a number or one for each of them, in the place of `gram`."""
+def times_both(gram: Array, scale: Any, rows: slice = slice(None)) -> Array:
+    """Some rows of the Gram matrix of features times `scale`, a number or one for each of them, in their place."""
     if np.ndim(scale) == 0:
         gram *= scale**2
     else:
-        gram *= scale[:, None]
+        gram *= scale[rows, None]
         gram *= scale
     return gram
 

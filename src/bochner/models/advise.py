@@ -144,7 +144,7 @@ def enough_features(contender: Contender, within: int) -> tuple[int, str]:
 
 def degrees_of(contender: Contender, alpha: float) -> float:
     """The trace of G (G + alpha)^-1 for the rows that were looked at."""
-    gram = contender.folded.total().centered(contender.design.scale_, True).gram
+    gram = contender.folded.centered(contender.design.scale_, True).gram
     values = np.maximum(eigvalsh(gram), 0.0)
     return float(np.sum(values / (values + alpha)))
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..bases.design import times_columns
 
 EXCHANGED = 4096  # rows whose predictions are made in all
-TILE = 1 << 17  # numbers of features that are held at a time
+TILE = 1 << 21  # numbers of features that are held at a time
 FEWEST, MOST = 4, 100  # rows that exchange their columns
 
 

@@ -7,10 +7,12 @@ what is large is cut into tiles that follow from its shape, for the pool of `thr
 
 from __future__ import annotations
 
-from functools import partial
+import ctypes
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cython_blas
 
 from . import threads
 
@@ -47,3 +49,47 @@ def upper_gram(z: np.ndarray) -> np.ndarray:
     with threads.blas_limited():
         threads.run([partial(fill, start) for start in reversed(range(0, m, COLUMNS))])  # the longest first
     return out
+
+
+# ---- routines that leave the interpreter free ----
+
+
+def subtract_product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+    """C - A'B in the place of C; all of one type, float32 or float64, columns next to one another."""
+    (k, m), n, number = a.shape, b.shape[1], _scalar(a)
+    whole = [ctypes.byref(ctypes.c_int(size)) for size in (m, n, k, _step(a), _step(b), _step(c))]
+    minus, one = ctypes.byref(number(-1.0)), ctypes.byref(number(1.0))
+    _routine("gemm", a.dtype.char, 13)(
+        b"T", b"N", *whole[:3], minus, a.ctypes.data, whole[3], b.ctypes.data, whole[4], one, c.ctypes.data, whole[5]
+    )
+
+
+def divide_by_triangle(r: np.ndarray, c: np.ndarray) -> None:
+    """R'^-1 C in the place of C, with R upper triangular."""
+    whole = [ctypes.byref(ctypes.c_int(size)) for size in (*c.shape, _step(r), _step(c))]
+    one = ctypes.byref(_scalar(r)(1.0))
+    _routine("trsm", r.dtype.char, 11)(
+        b"L", b"U", b"T", b"N", *whole[:2], one, r.ctypes.data, whole[2], c.ctypes.data, whole[3]
+    )
+
+
+@cache
+def _routine(name: str, char: str, arguments: int) -> Any:
+    """The routine that scipy lends to compiled code: its own wrappers hold the interpreter while they work, so that of
+    several threads one would work at a time."""
+    get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsule = cython_blas.__pyx_capi__[{"f": "s", "d": "d"}[char] + name]
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(get_pointer(capsule, get_name(capsule)))
+
+
+def _scalar(a: np.ndarray) -> type[ctypes.c_float] | type[ctypes.c_double]:
+    return ctypes.c_float if a.dtype == np.float32 else ctypes.c_double
+
+
+def _step(a: np.ndarray) -> int:
+    """Numbers from one column to the next."""
+    if a.strides[0] != a.itemsize or (a.shape[1] > 1 and a.strides[1] < a.shape[0] * a.itemsize):
+        raise ValueError("columns must lie next to one another in memory")
+    return a.strides[1] // a.itemsize if a.shape[1] > 1 else max(len(a), 1)

@@ -16,11 +16,12 @@ from scipy.linalg import blas, lapack
 
 from ..arrays import Array
 from . import threads
+from .blas import divide_by_triangle, subtract_product
 from .blas import product as tiled_product
 from .dispatch import op
 
 TILE = 512  # columns that are the work of one thread
-ROWS = 768  # of a lot: enough for BLAS to be at its best
+ROWS = 384  # of a lot: enough for BLAS to be near its best, few enough for their corner, which one thread makes
 
 
 @op
@@ -89,15 +90,15 @@ def cholesky(matrix: np.ndarray, shift: float, scale: float, dtype: str) -> Fact
 
 def _factor_lots(matrix: np.ndarray, shift: float, scale: float, dtype: str) -> FactorInLots | None:
     made = FactorInLots([_scaled(matrix, start, shift, scale, dtype) for start in range(0, len(matrix), ROWS)], scale)
-    (multiply, divide), factorise = _products(made.lots), lapack.get_lapack_funcs("potrf", dtype=np.dtype(dtype))
+    factorise = lapack.get_lapack_funcs("potrf", dtype=np.dtype(dtype))
     for k, lot in enumerate(made.lots):
         corner, right = made.columns(k, k), lot[:, len(lot) :]
         if factorise(corner, clean=0, overwrite_a=1)[1]:
             return None
         # Tiles of columns, each by one thread of BLAS: so the bits do not hang on how many there are.
-        threads.run([partial(divide, 1.0, corner, tile, trans_a=1, overwrite_b=1) for tile in _tiles(right)])
+        threads.run([partial(divide_by_triangle, corner, tile) for tile in _tiles(right)])
         threads.run([
-            partial(multiply, -1.0, made.columns(k, j), beyond, beta=1.0, c=tile, trans_a=1, overwrite_c=1)
+            partial(subtract_product, made.columns(k, j), beyond, tile)
             for j, below in enumerate(made.lots[k + 1 :], k + 1)
             for beyond, tile in zip(_tiles(lot[:, lot.shape[1] - below.shape[1] :]), _tiles(below), strict=True)
         ])  # fmt: skip
@@ -122,7 +123,7 @@ class FactorInLots(Factor):
     def solve(self, columns: np.ndarray) -> np.ndarray:
         size = _largest(columns)
         parts = self._forwards(columns, size)
-        multiply, divide = _products(self.lots)
+        multiply, divide = blas.get_blas_funcs(("gemm", "trsm"), dtype=self.lots[0].dtype if self.lots else np.float64)
         for k in reversed(range(len(parts))):
             for j in range(k + 1, len(parts)):
                 parts[k] = multiply(-1.0, self.columns(k, j), parts[j], beta=1.0, c=parts[k], overwrite_c=1)
@@ -153,21 +154,16 @@ class FactorInLots(Factor):
 
     def _forwards(self, columns: np.ndarray, size: np.ndarray) -> list[np.ndarray]:
         """R'^-1 times columns over their sizes, as many rows at a time as the lots have."""
-        multiply, divide = _products(self.lots)
         parts: list[np.ndarray] = []
         for k, lot in enumerate(self.lots):
             start = k * len(self.lots[0])
             rows = columns[start : start + len(lot)]
             part = np.array((rows if rows.ndim == 2 else rows[:, None]) / size, dtype=lot.dtype, order="F")
             for j, done in enumerate(parts):
-                part = multiply(-1.0, self.columns(j, k), done, beta=1.0, c=part, trans_a=1, overwrite_c=1)
-            parts.append(divide(1.0, self.columns(k, k), part, trans_a=1, overwrite_b=1))
+                subtract_product(self.columns(j, k), done, part)
+            divide_by_triangle(self.columns(k, k), part)
+            parts.append(part)
         return parts
-
-
-def _products(lots: list[np.ndarray]) -> Array:
-    """BLAS for a matrix times columns, and for a triangular one into columns."""
-    return blas.get_blas_funcs(("gemm", "trsm"), dtype=lots[0].dtype if lots else np.float64)
 
 
 def _largest(columns: np.ndarray) -> np.ndarray:

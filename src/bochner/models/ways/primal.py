@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from scipy.linalg import eigh
 from ...bases.design import Design, times_columns
 from ...blocks import Block, SumOf
 from ...moments import Centered, FoldedMoments, Moments
+from ...ops import threads
 from ...solvers import RidgePath, Solution, factor_gram, solve_factored, solve_quickly
 from .folds import MANY_FEATURES, MomentsOf, by_labels, from_sums, reduce_folds
 from .penalty import FEW, GIVEN, Chosen, CrossValidated, candidates, edge_note, end_of, minimise, smallest, too_few
 from .problem import Featurizer, Fit, Problem, rounding_floor
 
 LEAST = 1e-12  # what a leverage leaves, at least
+ROWS = 128  # whose leverages are the work of one thread
 
 
 def reduce_moments(problem: Problem, title: str = "moments") -> Moments:
@@ -28,7 +31,7 @@ def fit_primal(problem: Problem, reason: str) -> tuple[Fit, FoldedMoments]:
     """The ridge model of all rows, and its sums."""
     folded = reduce_folds(problem)
     if problem.asks_for("loo"):
-        chosen = by_leave_one_out(problem, folded.total().centered(problem.scale, problem.intercept))
+        chosen = by_leave_one_out(problem, folded.centered(problem.scale, problem.intercept))
     elif problem.classifies and len(folded.folds) > 1:
         chosen = by_labels(problem, folded)
     else:
@@ -47,7 +50,7 @@ def fit_sums(
     if isinstance(alpha, float):
         return finish(folded, scale, Chosen(alpha, GIVEN), intercept, reason)
     if len(folded.folds) == 1 or (isinstance(alpha, str) and alpha == "gcv"):
-        chosen = by_generalised_cross_validation(folded.total().centered(scale, intercept), alpha, intercept)
+        chosen = by_generalised_cross_validation(folded.centered(scale, intercept), alpha, intercept)
     else:
         floor = rounding_floor(design, folded.rows)
         chosen = from_sums(folded, scale, alpha, intercept, classifies, floor, design.linear_columns)
@@ -77,7 +80,7 @@ def noise_variance(energy: np.ndarray, weight: float, count: float, intercept: b
 
 def finish(sums: FoldedMoments, scale: Any, chosen: Chosen, intercept: bool, reason: str) -> Fit:
     """Solve at the chosen penalty; the noise is that of the Bayesian linear model."""
-    centered, alpha = sums.total().centered(scale, intercept), chosen.alpha
+    centered, alpha = sums.centered(scale, intercept), chosen.alpha
     # Where float32 factors could try penalties, one can mostly solve at the best of them.
     if len(centered.gram) > MANY_FEATURES and chosen.note != GIVEN:
         found, factor = solve_quickly(centered.gram, centered.cross, alpha)
@@ -170,7 +173,7 @@ class PrimalPosterior:
 
     def _factored(self) -> tuple[Centered, Any]:
         if self._made is None:
-            centered = self.sums.total().centered(self.scale, self.intercept)
+            centered = self.sums.centered(self.scale, self.intercept)
             factor = factor_gram(centered.gram, self.alpha)
             if factor is None:
                 raise ValueError(f"the posterior is improper at alpha={self.alpha:g}: use a larger penalty.")
@@ -203,10 +206,19 @@ class PrimalPosterior:
         """1/n + z'(G + alpha I)^-1 z of scaled features; times the noise it is the variance of the mean."""
         centered, factor = self._factored()
         features = design.features(X)
-        features = features.toarray() if hasattr(features, "toarray") else features
-        z = features.astype(np.float64) * design.scale_ - centered.mean_z
         offset = 1.0 / centered.weight if self.intercept else 0.0
-        return (offset + np.sum(factor.half_solve(z.T) ** 2, axis=0)) * self.weight_of_one
+        spread = np.full(features.shape[0], offset)
+
+        def add(start: int) -> None:
+            rows = slice(start, start + ROWS)
+            some = features[rows].toarray() if hasattr(features, "toarray") else features[rows]
+            z = np.multiply(some, design.scale_, dtype=np.float64)
+            z -= centered.mean_z
+            spread[rows] += np.sum(factor.half_solve(z.T) ** 2, axis=0)
+
+        with threads.blas_limited():
+            threads.run([partial(add, start) for start in range(0, len(spread), ROWS)])
+        return spread * self.weight_of_one
 
     @property
     def weight_of_one(self) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...bases.design import Design
 from ...blocks import Block, Blocks
+from ...ops import threads
 from ...solvers import Solution
 from ...streams import row_hashes
 from .penalty import CrossValidated
@@ -105,7 +106,13 @@ class Fit:
 
 def fold_of(block: Block, folds: int) -> np.ndarray:
     """The fold of each row, by what the row holds: copies of a row share a fold, wherever and whenever they come."""
-    return row_hashes(block.X) % np.uint64(folds)
+    hashes = np.empty(block.X.shape[0], dtype=np.uint64)
+
+    def take(rows: slice) -> None:
+        hashes[rows] = row_hashes(block.X[rows])
+
+    threads.over_rows(take, len(hashes), threads.WORTH // max(block.X.shape[1], 1))
+    return hashes % np.uint64(folds)
 
 
 def rounding_floor(design: Design, rows: int) -> float:
