@@ -228,11 +228,12 @@ class FoldedMoments:
     def centered(self, scale: Any = 1.0, intercept: bool = True) -> Centered:
         """The problem of all rows, as `total().centered` has it, without another Gram matrix."""
         parts = self._parts
-        small = [
-            reduce(add, (getattr(part, name) for part in parts))
-            for name in ("rows", "weight", "sum_z", "sum_y", "cross", "square")
-        ]
-        total = Moments(*small[:4], parts[0].gram, *small[4:])
+
+        def whole(name: str) -> Any:
+            return reduce(add, (getattr(part, name) for part in parts))
+
+        sums = whole("sum_z"), whole("sum_y"), parts[0].gram, whole("cross"), whole("square")
+        total = Moments(whole("rows"), whole("weight"), *sums)
         return _centered(total, [part.gram for part in parts], scale, intercept)
 
     def square_sum(self, scale: Any, intercept: bool) -> float:
