@@ -34,11 +34,30 @@ MOST_COLUMNS = 1 << 31
 
 @dataclass(frozen=True)
 class Bounds:
-    """Constants of a basis that the theorems need, for |x| <= 1 where they depend on x.
+    """Constants of a basis that the bounds of `bochner.theory` need, for |x| <= 1 where they depend on x.
 
-    columns: columns of one independent unit. product: sup |u(x)'u(z)| of one unit, inf if there is none.
-    second_moment: E (u(x)'u(z))^2 at most. lipschitz, weight_moment: of phi in <w, x>, and E|w|^2 (per dimension).
-    floor: variance of the kernel's estimate that more units do not remove.
+    A unit is a group of columns that is drawn independently of the others, u(x) its features.
+
+    Parameters
+    ----------
+    columns : int
+        Columns of one unit.
+    product : float
+        Largest |u(x)'u(z)|; inf if there is none.
+    second_moment : float
+        Upper bound of E (u(x)'u(z))^2.
+    lipschitz : float, default=inf
+        Lipschitz constant of the features in <w, x>.
+    weight_moment : float, default=inf
+        E |w|^2, for each column of X.
+    floor : float, default=0.0
+        Variance of the estimated kernel that more units do not remove.
+
+    Examples
+    --------
+    >>> from bochner import RandomStumps
+    >>> RandomStumps(10, random_state=0).fit([[1.0], [2.0]]).bounds.product
+    1.0
     """
 
     columns: int
@@ -50,7 +69,19 @@ class Bounds:
 
 
 class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
-    """A family of random features: `fit` settles a seed and a few numbers, `transform` makes the features."""
+    """What all bases share: parameters, `fit`, `transform`, and the exact kernel behind the features.
+
+    A basis is a scikit-learn transformer. Its constructor only remembers; `fit` looks at a sample of the rows, settles
+    a seed and a few numbers and makes `map_`; `transform` computes features. This class is abstract: a subclass says
+    which numbers are settled and which map they make (CONTRIBUTING.md, "How to add a basis").
+
+    Examples
+    --------
+    >>> from bochner import RandomStumps
+    >>> from bochner.bases import Basis
+    >>> isinstance(RandomStumps(), Basis)
+    True
+    """
 
     n_components: int
     precision: str | None
@@ -74,18 +105,44 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     @property
     @abstractmethod
     def bounds(self) -> Bounds:
-        """The constants that theory.py uses."""
+        """Constants that the bounds of `bochner.theory` need."""
 
     # ---- the scikit-learn face ----
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Settle the seed and the numbers that depend on the data (bandwidth, scales); y is ignored."""
+        """Settle the seed and the numbers that depend on the data, such as the bandwidth.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows. A sample of 500 of them is looked at.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        Basis
+            The fitted basis itself.
+        """
         self._forget()
         X = self._validate(X, reset=True)
         return self._fit_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)], largest_size(X))
 
     def fit_sample(self, rows: Any, largest: float) -> Self:
-        """What `fit` does, from sampled rows and the largest |x| of all: for rows that are not in memory."""
+        """Do what `fit` does from sampled rows alone: for rows that are not in memory.
+
+        Parameters
+        ----------
+        rows : array-like or sparse matrix of shape (n_sampled, n_features)
+            Sampled rows.
+        largest : float
+            Largest |x| of all rows.
+
+        Returns
+        -------
+        Basis
+            The fitted basis itself.
+        """
         self._forget()
         return self._fit_rows(self._validate(rows, reset=True), largest)
 
@@ -116,33 +173,107 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         self._n_features_out = self._m
 
     def transform(self, X: Any) -> Any:
-        """The features of the rows of X, one row each; a torch tensor gives a torch tensor."""
+        """Compute the features of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray, sparse matrix or tensor of shape (n_samples, n_components)
+            The features; a torch tensor if X is one, and what `set_output` says if it was called.
+        """
         return like(self.features(X), X)
 
     def features(self, X: Any) -> Any:
-        """The features as a numpy array or CSR matrix, whatever `set_output` says."""
+        """Compute the features as a numpy array or CSR matrix, whatever `set_output` says.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, n_components)
+            The features.
+        """
         check_is_fitted(self)
         return self.map_(self._checked(X))
 
     def column_tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
-        """All features of X from tile `first` on, at most about `columns` at a time: (which columns, their values)."""
+        """Compute the features a few columns at a time, where all of them would be too many to hold.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+        columns : int
+            Most columns of a tile, about.
+        first : int, default=0
+            Number of the tile to start with.
+
+        Yields
+        ------
+        tuple of slice and ndarray
+            Which columns, and their values of shape (n_samples, columns of the tile).
+        """
         check_is_fitted(self)
         yield from self.map_.tiles(self._checked(X), columns, first)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
-        """The exact kernel that the features approximate."""
+        """Compute the exact kernel that the features approximate.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        Z : array-like or sparse matrix of shape (n_others, n_features), default=None
+            Other rows; None compares the rows of X with each other.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_others)
+            The kernel matrix k(x_i, z_j).
+        """
         check_is_fitted(self)
         return self.map_.exact_gram(self._checked(X), None if Z is None else self._checked(Z))
 
     def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
-        """The vectors (n, d, k) of the linear functions that features times coefficients (m, k) are around each row."""
+        """Compute the slopes around each row of a linear function of the features, for locally linear bases.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        coefficients : ndarray of shape (n_components, n_outputs)
+            Coefficients of the features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features, n_outputs)
+            Around row x the function is <slope, x>. RandomMaxout and GatedLinear have slopes; others refuse.
+        """
         check_is_fitted(self)
         return self.map_.local_linear(self._checked(X), coefficients)
 
     # ---- bases of other sizes ----
 
     def sized(self, n_components: int) -> Basis:
-        """A basis of its kind, not yet fitted, with so many components, or as near to that as it may have."""
+        """Return an unfitted copy with another number of features.
+
+        Parameters
+        ----------
+        n_components : int
+            Number of features; it is rounded down to one that the basis may have.
+
+        Returns
+        -------
+        Basis
+            The copy, not fitted.
+        """
         if "n_components" not in self.get_params():  # they are given one by one
             return clone(self)
         return clone(self).set_params(n_components=max(n_components - n_components % self._together, self._together))
@@ -153,12 +284,34 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return 1
 
     def truncated(self, n_components: int) -> Self:
-        """The fitted basis of the first columns alone: what fit would have given for fewer components."""
+        """Return the fitted basis of the first features alone: what `fit` would have given for fewer.
+
+        Parameters
+        ----------
+        n_components : int
+            Number of features to keep.
+
+        Returns
+        -------
+        Basis
+            A fitted basis.
+        """
         check_is_fitted(self)
         return self._with_map(self.map_.truncated(n_components))
 
     def enlarged(self, n_components: int) -> Self:
-        """The fitted basis of more columns of the same streams; those it has are the first of them."""
+        """Return the fitted basis with more features, of which those at hand are the first.
+
+        Parameters
+        ----------
+        n_components : int
+            Number of features, at least as many as there are.
+
+        Returns
+        -------
+        Basis
+            A fitted basis.
+        """
         check_is_fitted(self)
         return self._with_map(self.map_.enlarged(n_components))
 
@@ -173,7 +326,13 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     # ---- equality and files ----
 
     def identity(self) -> tuple[Any, ...]:
-        """All that determines the features; two fitted bases with equal identities make the same ones."""
+        """Return all that determines the features; two fitted bases with equal identities make the same ones.
+
+        Returns
+        -------
+        tuple
+            A hashable value.
+        """
         check_is_fitted(self)
         parameters = {k: v for k, v in self.get_params(deep=False).items() if k != "random_state"}
         fitted = {k: v for k, v in self._fitted().items() if k not in INCIDENTAL}
@@ -184,13 +343,30 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return {name: value for name, value in vars(self).items() if name.endswith("_") and name != "map_"}
 
     def to_state(self) -> dict[str, Any]:
-        """What a file keeps: parameters and fitted numbers; weights are drawn again from the seed."""
+        """Return what a file keeps of a fitted basis; weights are drawn again from the seed.
+
+        Returns
+        -------
+        dict
+            Parameters and fitted numbers.
+        """
         check_is_fitted(self)
         return {"parameters": {**self.get_params(deep=False), "random_state": self.seed_}, "fitted": self._fitted()}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """A fitted basis from what a file kept, which must look like one that was fitted."""
+        """Make a fitted basis of what a file kept, and refuse values that no fit gives.
+
+        Parameters
+        ----------
+        state : dict
+            What `to_state` returned.
+
+        Returns
+        -------
+        Basis
+            A fitted basis.
+        """
         require_sound(state["parameters"], PARAMETERS)
         basis, fitted = cls(**state["parameters"]), state["fitted"]
         columns = require_integer("n_features_in_", fitted["n_features_in_"])
@@ -229,7 +405,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     @property
     def entries(self) -> int:
-        """Numbers that the features of a row take in memory: one a column, unless they are sparse."""
+        """Numbers that the features of a row take in memory: one for each column, unless they are sparse."""
         return self._m
 
     @property
@@ -243,7 +419,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     @property
     def has_units(self) -> bool:
-        """Whether a number was given in the units of x, so that rows must be taken as they are."""
+        """Whether a bandwidth or radius was given as a number, which is in the units of X."""
         given = [getattr(self, name, None) for name in ("bandwidth", "radius")]
         return any(value is not None and not isinstance(value, str) for value in given)
 
@@ -252,7 +428,18 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return LIMITS[str(self.precision)]
 
     def output_dtype(self, X: Any) -> np.dtype:
-        """The type of the features of rows X; integers do not hang on it."""
+        """Return the type of the features of rows X.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix
+            Rows; their type is that of float features, unless `precision` says otherwise.
+
+        Returns
+        -------
+        dtype
+            The type of the features.
+        """
         check_is_fitted(self)
         return self.map_.output_dtype(X)
 

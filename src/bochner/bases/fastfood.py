@@ -15,24 +15,74 @@ from .stored import largest_factor
 
 
 class Fastfood(FrequencyBasis):
-    """Fourier features of a radial kernel in log-linear time (Le, Sarlos and Smola; McKernel).
+    """Fourier features of a radial kernel in log-linear time.
+
+    Frequencies are the rows of S H G P H B, with Hadamard matrices H, random signs B, a permutation P, normal numbers G
+    and lengths S. Projections of a row then cost O(n_components log n_features) and need no matrix of frequencies. Use
+    it in place of RandomFourier where X has hundreds of columns or more.
 
     Parameters
     ----------
-    n_components : number of columns, interleaved (cos, sin) pairs.
-    kernel : "gaussian", "ball_matern" (RBF-Matern of McKernel), or a radial kernel object.
-    bandwidth : the scale s of the kernel, "median" or a multiple of it, such as "0.5*median".
-    degree : the number t of ball points whose sum is a frequency of "ball_matern". Its kernel depends on the padded
-        dimension, the next power of two of the number of columns of X.
-    calibration : factors of the drawn lengths, one a frequency, as a model learned them; None is none.
-    precision, random_state : as in RandomFourier.
+    n_components : int, default=100
+        Number of features: interleaved pairs of cosines and sines.
+    kernel : {'gaussian', 'ball_matern'} or Kernel, default='gaussian'
+        Kernel to approximate: a name, or a radial kernel object. 'ball_matern' is the RBF-Matern kernel of McKernel.
+    bandwidth : float or str, default='median'
+        Length scale s of the kernel. 'median' takes the median distance between sampled rows, and '0.5*median' a
+        multiple of it. A number is in the units of X.
+    degree : int, default=40
+        For 'ball_matern', how many points of the unit ball are added up to a frequency. This kernel depends on the
+        padded dimension, the next power of two of the number of columns.
+    calibration : array-like of shape (n_components / 2,), default=None
+        Factors of the drawn lengths of the frequencies, as LearnedFourierRegressor learns them; None is no factors.
+    precision : {'float32', 'float64', 'int8', 'int14'}, default=None
+        Number type of the features. None keeps that of X. 'int8' and 'int14' compute in integers alone: the same bits
+        on every machine, and faster. Such features are to be multiplied by `scale_`.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the random draws. An int gives the same features on every machine; None draws a seed.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+        The bandwidth that was given, or was found by looking at X.
+    kernel_ : Kernel
+        The kernel with that bandwidth, in the padded dimension.
+    seed_ : int
+        Seed of the draws; with the other fitted numbers it determines the features.
+    map_ : FeatureMap
+        The feature map: small, immutable, and callable as `map_(X)`.
+    scale_ : float
+        Factor after which integer features have `<phi(x), phi(z)> ~ k(x, z)`; 1.0 for floats.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    quantizer_ : Quantizer
+        How X is rounded to 8 bits; only for integer precisions.
+    clipped_fraction_ : float
+        Share of the sampled numbers that rounding clips; only for integer precisions.
+    shift_ : int
+        Bits that the integer transform drops; only for integer precisions.
+
+    See Also
+    --------
+    RandomFourier : Fourier features with a full matrix of frequencies, for more kernels.
+
+    References
+    ----------
+    Le, Sarlos and Smola, Fastfood: Approximating Kernel Expansions in Loglinear Time, 2013.
+
+    Curto and others, McKernel: A Library for Approximate Kernel Expansions in Log-linear Time, 2017.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bochner import Fastfood
-    >>> Fastfood(2048, random_state=0).fit_transform(np.eye(5)).shape
-    (5, 2048)
+    >>> X = np.random.default_rng(0).normal(size=(20, 300))
+    >>> basis = Fastfood(4096, random_state=0).fit(X)
+    >>> Z = basis.transform(X)
+    >>> bool(abs(Z @ Z.T - basis.kernel(X)).max() < 0.1)
+    True
     """
 
     kind = FastfoodMap
@@ -86,5 +136,17 @@ class Fastfood(FrequencyBasis):
         return Bounds(columns=2 * padded_size(self.n_features_in_), product=1.0, second_moment=1.0, lipschitz=1.0)
 
     def sized(self, n_components: int) -> Basis:
+        """Return an unfitted copy with another number of features, at most two for each calibrated frequency.
+
+        Parameters
+        ----------
+        n_components : int
+            Number of features.
+
+        Returns
+        -------
+        Fastfood
+            The copy, not fitted.
+        """
         most = n_components if self.calibration is None else 2 * len(self.calibration)
         return super().sized(min(n_components, most))

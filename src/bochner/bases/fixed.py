@@ -15,17 +15,45 @@ from .stored import largest_factor
 class FixedFourier(Basis):
     """Fourier features of given frequencies.
 
+    Use it for frequencies that a model learned, or that follow from what one knows of the data, such as periods of a
+    day and a week. The kernel is the mean of cos(<w, x - z>) over the frequencies.
+
     Parameters
     ----------
-    frequencies : array (p, d), one a row.
-    phases : angles b of the last frequencies, each of which has one column cos(<w, x> + b); the others have
-        interleaved pairs cos<w, x>, sin<w, x>. None is no such frequency.
-    precision : as in RandomFourier.
-    random_state : of no effect, since nothing is drawn; models set it in every basis.
+    frequencies : array-like of shape (n_frequencies, n_features)
+        The frequencies w, one a row.
+    phases : array-like of shape (n_phases,), default=None
+        Angles b of the last n_phases frequencies, each of which gives one column cos(<w, x> + b). All others give a
+        pair of columns, cos<w, x> and sin<w, x>. None is no phases.
+    precision : {'float32', 'float64', 'int8', 'int14'}, default=None
+        Number type of the features. None keeps that of X. 'int8' and 'int14' compute in integers alone: the same bits
+        on every machine, and faster. Such features are to be multiplied by `scale_`.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Ignored, since nothing is drawn; it is here because models set it in every basis.
 
     Attributes
     ----------
-    n_components : the number of columns, 2 p less one for each phase.
+    n_components : int
+        Number of columns: two for each frequency, less one for each phase.
+    seed_ : int
+        Seed of the draws; with the other fitted numbers it determines the features.
+    map_ : FeatureMap
+        The feature map: small, immutable, and callable as `map_(X)`.
+    scale_ : float
+        Factor after which integer features have `<phi(x), phi(z)> ~ k(x, z)`; 1.0 for floats.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    quantizer_ : Quantizer
+        How X is rounded to 8 bits; only for integer precisions.
+    clipped_fraction_ : float
+        Share of the sampled numbers that rounding clips; only for integer precisions.
+
+    See Also
+    --------
+    RandomFourier : Fourier features of frequencies drawn from the law of a kernel.
+    LearnedFourierRegressor : Learns frequencies; its `to_basis` returns them as a basis.
 
     Examples
     --------
@@ -49,6 +77,7 @@ class FixedFourier(Basis):
 
     @property
     def n_components(self) -> int:  # type: ignore[override]
+        """Number of columns: two for each frequency, less one for each phase."""
         table, angles = self._given()
         return 2 * len(table) - len(angles)
 

@@ -16,28 +16,78 @@ from .frequencies import FrequencyBasis
 class RandomFourier(FrequencyBasis):
     """Random Fourier features of a shift-invariant kernel.
 
+    Frequencies w are drawn from the Fourier transform of the kernel, and
+
+        phi(x) = sqrt(2 / n_components) (cos <w_1, x>, sin <w_1, x>, cos <w_2, x>, ...),
+
+    so that `<phi(x), phi(z)>` is near k(x, z) = k(x - z), with an error that falls as 1 / sqrt(n_components). A linear
+    model on these features is a kernel machine whose cost grows with the number of rows, not with its square. This is
+    the basis to start with.
+
     Parameters
     ----------
-    n_components : number of columns.
-    kernel : "gaussian", "laplacian", "matern", "cauchy", or a kernel object with a spectral law.
-    bandwidth : the scale s of the kernel, or "median" (the median distance between sampled rows), or a multiple of
-        it, such as "0.5*median".
-    nu : smoothness of the Matern kernel.
-    pairs : interleaved (cos, sin) pairs, of lower variance for the Gaussian; else cosines with a random phase.
-    sampling : "iid"; "orthogonal" directions in groups of d (radial kernels); "qmc", Sobol points with a random
-        digital shift.
-    precision : None follows X; "float32", "float64"; "int8", "int14" are exact integer maps.
-    random_state : an integer is the seed.
+    n_components : int, default=100
+        Number of features: columns of the output.
+    kernel : {'gaussian', 'laplacian', 'matern', 'cauchy'} or Kernel, default='gaussian'
+        Kernel to approximate: a name, or an object of `bochner.kernels` that has frequencies (`Radial` or `Product`).
+    bandwidth : float or str, default='median'
+        Length scale s of the kernel. 'median' takes the median distance between sampled rows, and '0.5*median' a
+        multiple of it. A number is in the units of X.
+    nu : float, default=1.5
+        Smoothness of the Matern kernel; other kernels ignore it.
+    pairs : bool, default=True
+        Whether each frequency gives a cosine and a sine. If False it gives one cosine with a random phase.
+    sampling : {'iid', 'orthogonal', 'qmc'}, default='iid'
+        How frequencies are drawn: independently; with orthogonal directions in groups of n_features (radial kernels,
+        floats); or from Sobol points with a random shift. The last two usually have lower variance.
+    precision : {'float32', 'float64', 'int8', 'int14'}, default=None
+        Number type of the features. None keeps that of X. 'int8' and 'int14' compute in integers alone: the same bits
+        on every machine, and faster. Such features are to be multiplied by `scale_`.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the random draws. An int gives the same features on every machine; None draws a seed.
 
     Attributes
     ----------
-    seed_, bandwidth_, kernel_ ; scale_ : integer features times scale_ approximate the float ones.
+    bandwidth_ : float
+        The bandwidth that was given, or was found by looking at X.
+    kernel_ : Kernel
+        The kernel with that bandwidth.
+    seed_ : int
+        Seed of the draws; with the other fitted numbers it determines the features.
+    map_ : FeatureMap
+        The feature map: small, immutable, and callable as `map_(X)`.
+    scale_ : float
+        Factor after which integer features have `<phi(x), phi(z)> ~ k(x, z)`; 1.0 for floats.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    quantizer_ : Quantizer
+        How X is rounded to 8 bits; only for integer precisions.
+    clipped_fraction_ : float
+        Share of the sampled numbers that rounding clips; only for integer precisions.
+
+    See Also
+    --------
+    Fastfood : The same kernel in less time where X has hundreds of columns or more.
+    FixedFourier : Fourier features of given frequencies.
+    RandomFeatureRegressor, RandomFeatureClassifier : Models that choose, fit and scale a basis.
+
+    References
+    ----------
+    Rahimi and Recht, Random Features for Large-Scale Kernel Machines, 2007.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from bochner import RandomFourier
-    >>> RandomFourier(4, bandwidth=1.0, random_state=0).fit_transform([[0.0, 0.0]]).round(4)
-    array([[0.7071, 0.    , 0.7071, 0.    ]])
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> basis = RandomFourier(2000, bandwidth=1.0, random_state=0).fit(X)
+    >>> Z = basis.transform(X)
+    >>> Z.shape
+    (50, 2000)
+    >>> bool(abs(Z @ Z.T - basis.kernel(X)).max() < 0.1)
+    True
     """
 
     kind = FourierMap

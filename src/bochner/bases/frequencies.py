@@ -63,6 +63,18 @@ class FrequencyBasis(Basis):
     kernel_: ShiftInvariant
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of the constructor.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether parameters of nested estimators are returned too; there are none.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         return {**super().get_params(deep), "kernel": vars(self)["kernel"]}
 
     def _settle_kernel(self, named: Mapping[str, ShiftInvariant], bandwidth: Any, rows: np.ndarray) -> None:

@@ -19,24 +19,74 @@ REACH = 4.0  # deviations above the mean that an integer feature can hold, at a 
 
 
 class RandomMaxout(Basis):
-    """Random maxout features (Mroueh, Rennie and Goel).
+    """Random maxout features: the largest of a few random projections.
+
+        h_l(x) = max_j <w_j, x>, j = 1..pool_size,
+
+    less its mean. Features are piecewise linear in x, and so is a linear model on them: `local_coefficients` of the
+    models shows the slopes around each row. The kernel grows with the lengths of rows and depends on the angle between
+    them, so that the columns of X should have like units.
 
     Parameters
     ----------
-    n_components : number of units, one column each.
-    pool_size : projections q per unit; 1 is a plain random projection.
-    shared_projections : None draws q new projections per unit; a number draws that many once, and each unit takes
-        the largest of q different ones of them.
-    structured : Hadamard projections (projection j of every unit from block j), in O(m q log d).
-    center : subtract the mean mu_q |x|.
-    precision, random_state : as in RandomFourier.
+    n_components : int, default=100
+        Number of features: one for each unit.
+    pool_size : int, default=4
+        Number of projections q of which a unit takes the largest; 1 is a plain random projection.
+    shared_projections : int, default=None
+        If a number, so many projections are drawn once, and each unit takes the largest of pool_size different ones of
+        them. None draws new projections for each unit.
+    structured : bool, default=False
+        Whether projections come from Hadamard transforms, which take O(n_components pool_size log n_features).
+    center : bool, default=True
+        Whether the mean of a feature, mu_q |x|, is subtracted.
+    precision : {'float32', 'float64', 'int8', 'int14'}, default=None
+        Number type of the features. None keeps that of X. 'int8' and 'int14' compute in integers alone: the same bits
+        on every machine, and faster. Such features are to be multiplied by `scale_`.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the random draws. An int gives the same features on every machine; None draws a seed.
+
+    Attributes
+    ----------
+    seed_ : int
+        Seed of the draws; with the other fitted numbers it determines the features.
+    map_ : FeatureMap
+        The feature map: small, immutable, and callable as `map_(X)`.
+    scale_ : float
+        Factor after which integer features have `<phi(x), phi(z)> ~ k(x, z)`; 1.0 for floats.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    quantizer_ : Quantizer
+        How X is rounded to 8 bits; only for integer precisions.
+    clipped_fraction_ : float
+        Share of the sampled numbers that rounding clips; only for integer precisions.
+    multiplier_, rescale_shift_ : int
+        Fixed-point factor, and the bits to shift by, from projections to features; only for integer precisions.
+    shift_ : int
+        Bits that the integer Hadamard transform drops; only for integer precisions with `structured`.
+
+    See Also
+    --------
+    GatedLinear : Locally linear features whose kernel is <x, z> times a probability.
+    MaxoutHash : Which projection is the largest, as a code.
+
+    References
+    ----------
+    Mroueh, Rennie and Goel, Random Maxout Features, 2015. Its kernel is corrected in docs/errata.md.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bochner import RandomMaxout
-    >>> RandomMaxout(300, pool_size=8, random_state=0).fit_transform(np.eye(5)).shape
-    (5, 300)
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> basis = RandomMaxout(20000, pool_size=8, random_state=0).fit(X)
+    >>> Z = basis.transform(X)
+    >>> Z.shape
+    (50, 20000)
+    >>> bool(abs(Z @ Z.T - basis.kernel(X)).max() < 0.5)
+    True
     """
 
     kind = MaxoutMap

@@ -18,14 +18,52 @@ SATURATED = 8.0  # where sigmoid and tanh are flat
 
 
 class RandomRidge(Basis):
-    """Random ridge functions: a random layer of a network.
+    """Random ridge functions: a layer of a neural network with random weights.
+
+        phi_l(x) = s(<w_l, x> + b_l) / sqrt(n_components),   w_l and b_l normal, s an activation.
 
     Parameters
     ----------
-    n_components : number of functions, one column each.
-    activation : "sigmoid", "tanh", "relu", or a function of an array that returns an array of the same shape.
-    scale, bias_scale : standard deviations of the weights and of the bias.
-    precision, random_state : as in RandomFourier. Integer features look the activation up in a table.
+    n_components : int, default=100
+        Number of features: one for each function.
+    activation : {'sigmoid', 'tanh', 'relu'} or callable, default='sigmoid'
+        The function s; a callable takes an array and returns one of the same shape.
+    scale : float, default=1.0
+        Standard deviation of the weights.
+    bias_scale : float, default=1.0
+        Standard deviation of the biases; 0 is no bias.
+    precision : {'float32', 'float64', 'int8', 'int14'}, default=None
+        Number type of the features. None keeps that of X. 'int8' and 'int14' compute in integers alone: the same bits
+        on every machine, and faster. Such features are to be multiplied by `scale_`.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the random draws. An int gives the same features on every machine; None draws a seed.
+
+    Attributes
+    ----------
+    seed_ : int
+        Seed of the draws; with the other fitted numbers it determines the features.
+    map_ : FeatureMap
+        The feature map: small, immutable, and callable as `map_(X)`.
+    scale_ : float
+        Factor after which integer features have `<phi(x), phi(z)> ~ k(x, z)`; 1.0 for floats.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    quantizer_ : Quantizer
+        How X is rounded to 8 bits; only for integer precisions.
+    clipped_fraction_ : float
+        Share of the sampled numbers that rounding clips; only for integer precisions.
+    reach_, height_ : float
+        Largest projection in the table of the activation, and its largest value; only for integer precisions.
+    multiplier_, table_shift_ : int
+        Fixed-point factor, and the bits to shift by, from projections to places of that table; only for integer
+        precisions.
+
+    See Also
+    --------
+    bochner.kernels.Ridge : The kernel of these features.
+    bochner.kernels.ArcCosine : Twice that of ReLU, in closed form.
 
     Examples
     --------

@@ -12,14 +12,49 @@ from .base import Basis, Bounds
 
 
 class RandomStumps(Basis):
-    """Random decision stumps (the kitchen-sinks and random-bases papers).
+    """Random decision stumps: the sign of a random column less a random threshold.
+
+        phi_l(x) = sign(x_k - t) / sqrt(n_components),   k a random column, t a random threshold.
+
+    The kernel is 1 - |x - z|_1 / (radius n_features) for uniform thresholds: a sum over columns, without interactions.
+    Features are cheap, and do not change under small noise.
 
     Parameters
     ----------
-    n_components : number of stumps, one column each.
-    thresholds : "uniform" on [-radius, radius], or standard "normal" (for standardised columns).
-    radius : the number a of uniform thresholds, or "max", the largest |x| seen in fit.
-    precision, random_state : as in RandomFourier. Integer features are -1 and +1.
+    n_components : int, default=100
+        Number of features: one for each stump.
+    thresholds : {'uniform', 'normal'}, default='uniform'
+        Law of the thresholds: uniform on [-radius, radius], or standard normal, for columns that are standardised.
+    radius : float or 'max', default='max'
+        Largest uniform threshold; 'max' is the largest |x| of all numbers of X.
+    precision : {'float32', 'float64', 'int8', 'int14'}, default=None
+        Number type of the features. None keeps that of X. 'int8' and 'int14' compute in integers alone: the same bits
+        on every machine, and faster. Such features are to be multiplied by `scale_`.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the random draws. An int gives the same features on every machine; None draws a seed.
+
+    Attributes
+    ----------
+    radius_ : float
+        The radius that was given, or was found in X.
+    seed_ : int
+        Seed of the draws; with the other fitted numbers it determines the features.
+    map_ : FeatureMap
+        The feature map: small, immutable, and callable as `map_(X)`.
+    scale_ : float
+        Factor after which integer features have `<phi(x), phi(z)> ~ k(x, z)`; 1.0 for floats.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+
+    See Also
+    --------
+    RandomBins : Cells of random grids, whose kernel has interactions of columns.
+
+    References
+    ----------
+    Rahimi and Recht, Weighted Sums of Random Kitchen Sinks, 2008.
 
     Examples
     --------
