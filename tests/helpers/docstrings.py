@@ -52,7 +52,8 @@ class Documented(Validator):
     @cached_property
     def wrong_defaults(self) -> Iterator[str]:
         """Parameters whose type does not end in the default that the signature has."""
-        for name, parameter in self._defaults().items():
+        given = super().doc_all_parameters  # what is told as an attribute has no default to tell
+        for name, parameter in self._defaults().items() if given or not self.doc_all_parameters else ():
             told = self.doc_all_parameters.get(name, ("",))[0]
             if not re.search(rf"default={re.escape(repr(parameter))}$", told):
                 yield f'parameter "{name}" is not said to have default={parameter!r}'

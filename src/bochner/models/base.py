@@ -53,7 +53,22 @@ class Scored:
     """`score` that takes Blocks too; before scikit-learn's own in the order of classes."""
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of right labels, or R^2; Blocks have their own targets and weights."""
+        """Return R^2 of the predictions, or the accuracy of the labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            True targets; None if X are Blocks, which have their own.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+
+        Returns
+        -------
+        float
+            R^2 of a regressor, the share of right labels of a classifier.
+        """
         if isinstance(X, Blocks):
             parts = [(block.y, block.weight) for block in X.stream(0, rows_per_block(X.n_columns))]
             if y is not None or parts[0][0] is None:
@@ -113,13 +128,27 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         target: str | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Any:
-        """Fit to rows X and targets y.
+        """Fit the model.
 
-        X : array, memory map, CSR matrix, frame, torch tensor, or Blocks such as those of bochner.read. A frame with
-            text, dates, truth values or missing numbers is encoded as bochner.read(frame, missing="mean") does it.
-        sample_weight : weights of the rows, or None. target : the column of a frame X that holds y.
-        checkpoint : a folder in which sums are kept while they are made. If the work is interrupted, the same call goes
-            on where it stopped and ends with the same bits. Delete the folder when the model is saved.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows. A frame may have text, dates, booleans and missing numbers: it is encoded as `bochner.read(frame,
+            missing="mean")` does it. Blocks, such as those of `bochner.read`, have targets and weights of their own.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The targets; None if `target` or the blocks hold them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+        target : str, default=None
+            Name of the column of the frame X that holds the targets, in place of y.
+        checkpoint : str or path-like, default=None
+            Folder in which sums are kept while they are made. If the work is interrupted, the same call goes on where
+            it stopped, and ends with the same bits. Delete the folder when the model is saved.
+
+        Returns
+        -------
+        object
+            The model itself.
         """
         if not isinstance(X, Blocks):
             X, y, sample_weight = with_recipe(*split_target(X, y, target), sample_weight)
@@ -232,7 +261,18 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     # ---- parameters of the basis, given or not ----
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, with those of the basis as basis__name; of the default one too."""
+        """Return the parameters of the model, and those of its basis as basis__name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to return the parameters of the basis too, even if that is the default one.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         parameters = super().get_params(deep)
         if deep and (self.basis is None or (isinstance(self.basis, str) and self.basis in REGISTRY)):
             inner = self._chosen_basis().get_params()
@@ -240,7 +280,18 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         return parameters
 
     def set_params(self, **parameters: Any) -> Any:
-        """Set parameters; basis__name is one of the basis, which is made if there is none yet."""
+        """Set parameters of the model, or of its basis as basis__name.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Values by name. Where `basis` is None or a name, basis__name makes it an object first.
+
+        Returns
+        -------
+        object
+            The model itself.
+        """
         inner = any(name.startswith("basis__") for name in parameters)
         if inner and "basis" not in parameters and not isinstance(self.basis, Basis):
             self.basis = self._chosen_basis()
@@ -253,30 +304,32 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
     @property
     def basis_(self) -> Basis:
-        """The fitted basis; it is to be given rows scaled by design_.scaler, if there is one."""
+        """The fitted basis. It takes rows scaled by `design_.scaler`, if there is one."""
         return self.design_.basis
 
     @property
     def moments_(self) -> Moments | None:
-        """The sums of all rows, or None."""
+        """Sums of the features over all rows, or None."""
         return None if self.sums_ is None else self.sums_.total()
 
     @property
     def solution_(self) -> Solution:
+        """The coefficients, and in words how the solver ended."""
         return self._refresh().solution
 
     @property
     def alpha_(self) -> float:
+        """The penalty that was given or chosen."""
         return self._refresh().solution.alpha
 
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients of the random features, (features,) or (outputs, features)."""
+        """Coefficients of the random features, of shape (n_components,) or (n_outputs, n_components)."""
         return self._shaped(self._refresh().solution.coefficients[self.design_.linear_columns :].T)
 
     @property
     def linear_coef_(self) -> np.ndarray | None:
-        """Slopes of the linear part in the columns of X as they are, or None if there is no such part."""
+        """Slopes of the linear part in the columns of X, shaped as coef_; None if there is no such part."""
         coefficients, linear = self._refresh().solution.coefficients, self.design_.linear
         if linear is None:
             return None
@@ -285,20 +338,21 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
     @property
     def intercept_(self) -> Any:
+        """The intercept: a number, or one for each output."""
         return self._shaped(self._refresh().intercept + self._offset)
 
     @property
     def cv_score_(self) -> float | None:
-        """What the model is expected to score on new rows: R^2 or the share of right labels; None if not known."""
+        """Score to expect on new rows, by cross-validation: R^2 or accuracy; None if it is not known."""
         validated = self._refresh().validated
         return None if validated is None else validated.score
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """How much of the variance of predictions each column of X has a part in, relative to all of them.
+        """Share of each column of X in the variance of the predictions, of shape (n_features_in_,).
 
-        It is what predictions change if a column is exchanged between rows (Sobol's total index), by sampled rows of
-        `fit`. Selection by columns: RFE(model, importance_getter="feature_importances_").
+        It is how much predictions change if a column is exchanged between rows (Sobol's total index), by sampled rows
+        of `fit`. To select columns by it: `RFE(model, importance_getter="feature_importances_")`.
         """
         self._refresh()
         found = self._importances
@@ -308,6 +362,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
     @property
     def cv_standard_error_(self) -> float | None:
+        """Standard error of cv_score_, or None."""
         validated = self._refresh().validated
         return None if validated is None else validated.standard_error
 
@@ -355,16 +410,32 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             )
 
     def local_coefficients(self, X: Any) -> np.ndarray:
-        """The linear function that the model is around each row, in the original columns: prediction = <c(x), x> + b.
+        """Return the linear function that the model is around each row: prediction = <c(x), x> + b.
 
-        Shape (n, d), or (n, outputs, d). For the locally linear bases, RandomMaxout and GatedLinear.
+        It is there for locally linear bases, RandomMaxout and GatedLinear.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features) or (n_samples, n_outputs, n_features)
+            The slopes c(x) in the original columns.
         """
         fit = self._refresh()
         local = self.design_.local_linear(self._validate_rows(X), fit.solution.coefficients)
         return local[:, :, 0] if local.shape[2] == 1 else local.transpose(0, 2, 1)
 
     def explain_fit(self) -> str:
-        """In words: what was fitted, how, why so, how good it is, and how exactly."""
+        """Say in words what was fitted, how and why so, how good it is and how exact.
+
+        Returns
+        -------
+        str
+            One line for each decision: score to expect, scaling, bandwidth, precision, solver, penalty, and doubts.
+        """
         return explain(self)
 
     def __str__(self) -> str:

@@ -18,26 +18,118 @@ from .ways.calibration import Judged, probabilities, temperature
 
 
 class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureModel):
-    """Classification on random features: least squares of +-1 codes, or another loss.
+    """Classification on random features: kernel classification for any number of rows.
 
-    Parameters are those of RandomFeatureRegressor, and
-    loss : "squared", "logistic" (softmax for more than two classes), "hinge", "squared_hinge" or "exponential".
-    alpha : "auto" by the errors of folds, whose training sums are the total less the fold (of one held-out fifth where
-        features are many), near the best penalty for squares; "loo" by exact leave-one-out squared error; "gcv".
-    class_weight : None, "balanced" or a dictionary, as in scikit-learn.
+    Labels become numbers +1 and -1, one column for each class (one in all for two classes), and
+
+        sum_i loss(y_i, <b, phi(x_i)> + intercept) + alpha |b|^2
+
+    is minimised over the coefficients b of random features phi. The class with the largest score wins. Bandwidth,
+    scaling of the columns and penalty are chosen by the data unless they are given, and `cv_score_` says what accuracy
+    to expect on new rows. Rows may be in memory or in files (`bochner.read`); they may also come in parts
+    (`partial_fit`), be merged and be forgotten.
+
+    Parameters
+    ----------
+    basis : Basis, str or None, default=None
+        The random features: an object such as `RandomMaxout(2000)`, or the name of one ('fourier', 'fastfood',
+        'maxout', 'gated', 'stumps', 'bins', 'ridge') for a thousand of its features. None is `RandomFourier(1000)`. Its
+        parameters are reached as `basis__bandwidth` and so on.
+    loss : {'squared', 'logistic', 'hinge', 'squared_hinge', 'exponential'} or Loss, default='squared'
+        Loss of a score: a name, or an object of `bochner.losses`. 'logistic' is the softmax loss for more than two
+        classes.
+    alpha : float, array-like or {'auto', 'loo', 'gcv'}, default='auto'
+        Penalty on squared coefficients, beside the sum of losses. 'auto' chooses it by the wrong labels of five folds
+        (of one held-out fifth where features are many), 'loo' by the exact leave-one-out squared error, which reads the
+        rows twice, 'gcv' by generalised cross-validation. Of a list, the best is chosen as 'auto' does.
+    max_coefficient : float, default=None
+        Bound C on the coefficients, |coef_| <= C / n_components; None is no bound.
+    solver : str or solver object, default='auto'
+        How coefficients are found. 'auto' chooses by the loss and by what fits in memory. For the squared loss:
+        'cholesky' (Gram matrix of features), 'dual' (kernel matrix of rows), 'cg' (conjugate gradients, no matrix). For
+        smooth losses: 'newton'. For losses with kinks: 'dual'. With max_coefficient: 'box'. For any loss, in small
+        batches: 'sgd', 'adam', 'doubly_stochastic', or an object of `bochner.solvers` with its settings.
+        docs/learning.md says what suits what.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which has no penalty.
+    class_weight : dict, 'balanced' or None, default=None
+        Weights of the classes: a dictionary from label to weight; 'balanced' is inversely proportional to the
+        frequencies of the classes; None is 1 for each.
+    precision : {'auto', 'float32', 'float64', 'int8', 'int14'}, default=None
+        Number type of the features. None leaves it to the basis. 'int8' and 'int14' make features and their sums exact
+        integers; 'auto' takes the smallest of them that loses nothing, else floats.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How the columns of X are scaled before features are made of them: 'robust' by medians and quartiles, with
+        outliers smoothly clipped; 'standard' by means and standard deviations; None not at all. 'auto' takes what
+        predicts best on held-out rows of a sample, and None where a bandwidth or radius is given as a number or X has
+        8-bit columns.
+    linear : bool or 'auto', default='auto'
+        Whether the columns of X stand beside the random features as features of their own; 'auto' where that predicts
+        held-out rows better.
+    device : {'cpu'} or None, default=None
+        Where to compute; only the CPU so far.
+    n_jobs : int, default=None
+        Number of threads; None is all cores. It changes no result.
+    verbose : int, default=0
+        Whether to show progress: 0 is not, any other number is.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the basis, where that has none of its own.
 
     Attributes
     ----------
-    classes_, coef_, linear_coef_, intercept_, alpha_, solution_, basis_, design_, moments_, temperature_
-    cv_score_, cv_standard_error_ : the share of right labels to expect on new rows, by cross-validation.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    coef_ : ndarray of shape (n_outputs, n_components)
+        Coefficients of the random features; there is one output for two classes, else one for each.
+    intercept_ : ndarray of shape (n_outputs,)
+        The intercepts.
+    temperature_ : float or None
+        Factor of the scores before the softmax of `predict_proba`; None if it is not known.
+    linear_coef_ : ndarray or None
+        Slopes of the linear part in the columns of X, shaped as coef_; None if there is no such part.
+    alpha_ : float
+        The penalty that was given or chosen.
+    cv_score_ : float or None
+        Accuracy to expect on new rows, by cross-validation; None if it is not known.
+    cv_standard_error_ : float or None
+        Standard error of cv_score_.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column of X in the variance of the predictions (Sobol's total index); known after `fit`.
+    basis_ : Basis
+        The fitted basis. It takes rows scaled as `design_` scales them.
+    design_ : Design
+        From rows to features: scaling, basis and linear part; `design_.features(X)` computes them.
+    solution_ : Solution
+        The coefficients, and in words how the solver ended.
+    sums_ : FoldedMoments or None
+        Sums of the features by fold, to which `partial_fit`, `merge` and `forget` add; None if the solver keeps none.
+    moments_ : Moments or None
+        Sums of the features over all rows, or None.
+    precision_reason_ : str
+        Why the precision is what it is.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    recipe_ : Recipe
+        How the columns of a frame or of files became numbers; only if they had to.
+
+    See Also
+    --------
+    RandomFeatureRegressor : The same for numbers.
+    KernelRidgeClassifier : With the exact kernel, for few rows.
+    LearnedFourierClassifier : With frequencies learned from y.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from bochner import RandomFeatureClassifier, RandomMaxout
     >>> X, y = load_iris(return_X_y=True)
-    >>> bool(RandomFeatureClassifier(RandomMaxout(200), random_state=0).fit(X, y).score(X, y) > 0.95)
+    >>> model = RandomFeatureClassifier(RandomMaxout(200), random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95)
     True
+    >>> model.predict_proba(X).shape
+    (150, 3)
     """
 
     def __init__(
@@ -83,18 +175,47 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
     ) -> RandomFeatureClassifier:
-        """Add rows. The first call names all `classes`, unless its rows have them all.
+        """Add rows: the result is that of one fit to all of them, with the basis of the first call.
 
-        A frame is taken as `fit` takes it, by the recipe of the first call. target : the column of a frame X that
-        holds y.
+        The first call settles the basis, the scaling and the classes. A frame is encoded as by the first call.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows. A frame may have text, dates, booleans and missing numbers: it is encoded as `bochner.read(frame,
+            missing="mean")` does it. Blocks, such as those of `bochner.read`, have targets and weights of their own.
+        y : array-like of shape (n_samples,), default=None
+            The labels; None if `target` or the blocks hold them.
+        classes : array-like of shape (n_classes,), default=None
+            All labels; the first call needs them, unless its rows have them all.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+        target : str, default=None
+            Name of the column of the frame X that holds the targets, in place of y.
+
+        Returns
+        -------
+        object
+            The model itself.
         """
         return self._add_rows(X, y, sample_weight, classes, target)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities (n, classes): the softmax of scores times `temperature_`.
+        """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
 
-        That is 1 for the logistic loss. For others `fit` learns it from scores of up to 1,000 rows by a model that was
-        not fitted to them; after partial_fit, merge, forget or grow there are none, and `calibrate` gives them.
+        The temperature is 1 for the logistic loss. For others `fit` learns it from scores of up to 1,000 rows by a
+        model that was not fitted to them. After `partial_fit`, `merge`, `forget` or `grow` it is not known: call
+        `calibrate`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
         """
         scores = self.decision_function(X)
         if self.temperature_ is None:
@@ -105,7 +226,22 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         return probabilities(scores, self.temperature_)
 
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureClassifier:
-        """Learn the temperature of probabilities from rows that the model was not fitted to."""
+        """Learn the temperature of probabilities from rows that the model was not fitted to.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+
+        Returns
+        -------
+        object
+            The model itself.
+        """
         scores = self._scores(X)
         codes = self._target_coding().code(to_numpy(y))
         if len(codes) != len(scores):

@@ -48,10 +48,24 @@ class KernelRidgeModel(BaseEstimator):
     _offset: Any = 0.0
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Any:
-        """Fit to rows X and targets y; n x n matrices are made.
+        """Fit the model; matrices of n_samples by n_samples are made.
 
-        X : array, torch tensor or frame; one with text, dates, truth values or missing numbers is encoded as
-            bochner.read(frame, missing="mean") does it. target : the column of a frame X that holds y.
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The rows. A frame may have text, dates, booleans and missing numbers: it is encoded as `bochner.read(frame,
+            missing="mean")` does it.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The targets; None if `target` names them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+        target : str, default=None
+            Name of the column of the frame X that holds the targets, in place of y.
+
+        Returns
+        -------
+        object
+            The model itself.
         """
         alpha = self._check_parameters()
         X, y = self._validate(*encoded_rows(self, *split_target(X, y, target)))
@@ -149,14 +163,25 @@ class KernelRidgeModel(BaseEstimator):
         return out
 
     def explain_fit(self) -> str:
-        """In words: what was fitted, how, why so, and how good it is."""
+        """Say in words what was fitted, how and why so, and how good it is.
+
+        Returns
+        -------
+        str
+            One line for each decision.
+        """
         check_is_fitted(self)
         return explain_exact(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all; `bochner.load` reads it.
+        """Write the model to a file, which `bochner.load` reads.
 
         The file holds the rows that the model was fitted to: predictions are made from them.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
         """
         check_is_fitted(self)
         write(self, path, to_state(self))
@@ -166,7 +191,17 @@ class KernelRidgeModel(BaseEstimator):
         return from_state(cls, state)
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
-        """Write the model as an ONNX graph; for the kernels that bochner.onnx_export has."""
+        """Write the model as an ONNX graph, for onnxruntime and its like.
+
+        `bochner.onnx_export` says how near its results are.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
+        dtype : {'float32', 'float64'}, default='float32'
+            Type of the graph's input and outputs.
+        """
         from ..onnx_export import export
 
         check_is_fitted(self)
@@ -188,25 +223,73 @@ class KernelRidgeModel(BaseEstimator):
 
 
 class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
-    """Kernel ridge regression with an exact kernel, for up to some ten thousand rows.
+    """Kernel ridge regression with the exact kernel, for up to some ten thousand rows.
 
-    kernel : "gaussian", "laplacian", "matern", "cauchy", or any kernel object. bandwidth, nu : as in RandomFourier.
-    alpha, fit_intercept : as in RandomFeatureRegressor.
-    invariants : weigh residuals by where the rows lie to one another, by the V-matrix of statistical invariants;
-        "auto" then goes by five folds.
-    scale : how columns are scaled, as in RandomFeatureRegressor; a bandwidth given as a number is in the units of X.
+    Solves (K + alpha I) a = y for the kernel matrix K of all rows, so that time grows with the cube of their number and
+    memory with its square. It is the reference for RandomFeatureRegressor, and the answer where rows are few.
+
+    Parameters
+    ----------
+    kernel : {'gaussian', 'laplacian', 'matern', 'cauchy'} or Kernel, default='gaussian'
+        The kernel: a name, or any object of `bochner.kernels`.
+    bandwidth : float or 'median', default='median'
+        Length scale s of the kernel; 'median' takes the median distance between sampled rows. A number is in the units
+        of X.
+    nu : float, default=1.5
+        Smoothness of the Matern kernel; other kernels ignore it.
+    alpha : float, array-like or {'auto', 'loo', 'gcv'}, default='auto'
+        Penalty, beside the sum of squared errors. 'auto' chooses it by five folds, 'loo' by exact leave-one-out, 'gcv'
+        by generalised cross-validation. Of a list, the best is chosen as 'auto' does.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which has no penalty.
+    invariants : bool, default=False
+        Whether residuals are weighed by where the rows lie to one another, by the V-matrix of statistical invariants.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How the columns of X are scaled before features are made of them: 'robust' by medians and quartiles, with
+        outliers smoothly clipped; 'standard' by means and standard deviations; None not at all. 'auto' takes what
+        predicts best on held-out rows of a sample, and None where a bandwidth or radius is given as a number or X has
+        8-bit columns.
 
     Attributes
     ----------
-    X_fit_ : the rows of the fit, scaled. scaler_, kernel_, dual_coef_, intercept_, alpha_, solution_, penalty_
-    cv_score_, cv_standard_error_ : the score to expect on new rows, by cross-validation.
+    X_fit_ : ndarray of shape (n_samples, n_features_in_)
+        The rows of the fit, scaled.
+    dual_coef_ : ndarray of shape (n_samples, n_outputs)
+        Coefficients of the kernel with each row of the fit.
+    intercept_ : ndarray of shape (n_outputs,)
+        The intercept.
+    alpha_ : float
+        The penalty that was given or chosen.
+    penalty_ : str
+        In words, how the penalty was found.
+    kernel_ : Kernel
+        The kernel with its bandwidth.
+    scaler_ : ColumnScaler or None
+        How columns are scaled; None if they are not.
+    solution_ : Solution
+        The coefficients, and in words how the solver ended.
+    cv_score_ : float or None
+        R^2 to expect on new rows, by cross-validation; None if it is not known.
+    cv_standard_error_ : float or None
+        Standard error of cv_score_.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    recipe_ : Recipe
+        How the columns of a frame became numbers; only if they had to.
+
+    See Also
+    --------
+    RandomFeatureRegressor : With random features, for any number of rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bochner import KernelRidgeRegressor
     >>> X = np.linspace(-3, 3, 50)[:, None]
-    >>> bool(KernelRidgeRegressor().fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.999)
+    >>> y = np.sin(X[:, 0])
+    >>> bool(KernelRidgeRegressor().fit(X, y).score(X, y) > 0.999)
     True
     """
 
@@ -230,13 +313,88 @@ class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
         self.scale = scale
 
     def predict(self, X: Any) -> np.ndarray:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            The predictions.
+        """
         return self._scores(X).reshape(-1, *self._outputs)
 
 
 class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
-    """Least-squares classification with an exact kernel, for up to some ten thousand rows.
+    """Least-squares classification with the exact kernel, for up to some ten thousand rows.
 
-    Parameters are those of KernelRidgeRegressor, and class_weight as in scikit-learn.
+    Labels become numbers +1 and -1, one column for each class, and kernel ridge regression does the rest: see
+    KernelRidgeRegressor. The class with the largest score wins.
+
+    Parameters
+    ----------
+    kernel : {'gaussian', 'laplacian', 'matern', 'cauchy'} or Kernel, default='gaussian'
+        The kernel: a name, or any object of `bochner.kernels`.
+    bandwidth : float or 'median', default='median'
+        Length scale s of the kernel; 'median' takes the median distance between sampled rows. A number is in the units
+        of X.
+    nu : float, default=1.5
+        Smoothness of the Matern kernel; other kernels ignore it.
+    alpha : float, array-like or {'auto', 'loo', 'gcv'}, default='auto'
+        Penalty, beside the sum of squared errors. 'auto' chooses it by five folds, 'loo' by exact leave-one-out, 'gcv'
+        by generalised cross-validation. Of a list, the best is chosen as 'auto' does.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which has no penalty.
+    invariants : bool, default=False
+        Whether residuals are weighed by where the rows lie to one another, by the V-matrix of statistical invariants.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How the columns of X are scaled before features are made of them: 'robust' by medians and quartiles, with
+        outliers smoothly clipped; 'standard' by means and standard deviations; None not at all. 'auto' takes what
+        predicts best on held-out rows of a sample, and None where a bandwidth or radius is given as a number or X has
+        8-bit columns.
+    class_weight : dict, 'balanced' or None, default=None
+        Weights of the classes: a dictionary from label to weight; 'balanced' is inversely proportional to the
+        frequencies of the classes; None is 1 for each.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    temperature_ : float
+        Factor of the scores before the softmax of `predict_proba`.
+    X_fit_ : ndarray of shape (n_samples, n_features_in_)
+        The rows of the fit, scaled.
+    dual_coef_ : ndarray of shape (n_samples, n_outputs)
+        Coefficients of the kernel with each row of the fit.
+    intercept_ : ndarray of shape (n_outputs,)
+        The intercept.
+    alpha_ : float
+        The penalty that was given or chosen.
+    penalty_ : str
+        In words, how the penalty was found.
+    kernel_ : Kernel
+        The kernel with its bandwidth.
+    scaler_ : ColumnScaler or None
+        How columns are scaled; None if they are not.
+    solution_ : Solution
+        The coefficients, and in words how the solver ended.
+    cv_score_ : float or None
+        Accuracy to expect on new rows, by cross-validation; None if it is not known.
+    cv_standard_error_ : float or None
+        Standard error of cv_score_.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    recipe_ : Recipe
+        How the columns of a frame became numbers; only if they had to.
+
+    See Also
+    --------
+    RandomFeatureClassifier : With random features, for any number of rows.
 
     Examples
     --------
@@ -269,7 +427,18 @@ class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
         self.class_weight = class_weight
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities (n, classes): the softmax of scores times `temperature_`, learned from rows left out."""
+        """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
+
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
         return probabilities(self.decision_function(X), self.temperature_)
 
     def _calibrate(self, judged: Judged | None) -> None:

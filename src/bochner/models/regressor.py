@@ -39,45 +39,114 @@ def widening(judged: Judged, noise: np.ndarray) -> np.ndarray:
 
 
 class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatureModel):
-    """Ridge regression on random features.
+    """Ridge regression, or another loss, on random features: kernel regression for any number of rows.
+
+    Minimises
+
+        sum_i loss(y_i, <b, phi(x_i)> + intercept) + alpha |b|^2
+
+    over the coefficients b of random features phi. Bandwidth, scaling of the columns and penalty are chosen by the data
+    unless they are given, and `cv_score_` says what score to expect on new rows. Rows may be in memory or in files
+    (`bochner.read`); they may also come in parts (`partial_fit`), be merged and be forgotten.
 
     Parameters
     ----------
-    basis : a basis such as RandomMaxout(2000), or the name of one, such as "maxout", for a thousand of its features;
-        None is RandomFourier(1000). basis__bandwidth and the like are its parameters.
-    loss : "squared", "huber" or "epsilon_insensitive" (with an epsilon of 0.1 spreads of y), or an object of
-        bochner.losses (whose epsilon is in the units of y). Shifting and scaling y shifts and scales predictions.
-    alpha : penalty on the coefficients, with the sum of squared errors, as in scikit-learn's Ridge on the (scaled)
-        features. "auto" by the squared error of five folds, from sums (of a held-out fifth where features are many);
-        "loo" by exact leave-one-out, which needs a second pass; "gcv" by generalised cross-validation, which fails
-        where leverages are uneven; a list of candidates is judged as "auto" is.
-    max_coefficient : a bound C, with |coefficients| <= C / n_components; None for none.
-    solver : "auto"; for the squared loss "cholesky" (Gram matrix), "dual" (kernel matrix), "cg" (no matrix; features
-        made in every pass); "newton"; "dual" for losses with kinks; "box" with max_coefficient; "sgd", "adam" and
-        "doubly_stochastic", or objects of bochner.solvers with their settings. docs/learning.md says what suits what.
-    fit_intercept : an exact intercept, without penalty.
-    precision : None is that of the basis; "auto" takes integers where they lose nothing; or any precision of a basis.
-    scale : how columns are scaled before features are made of them: "robust" by medians and quartiles, with far-out
-        numbers smoothly clipped; "standard" by means and deviations; None not at all. "auto" takes what does best on
-        rows left out of a sample; where a bandwidth or radius is given as a number, or columns are of 8 bits, rows are
-        taken as they are.
-    linear : whether the columns themselves stand beside the features; "auto" where it does better on rows left out.
-    n_jobs, verbose : threads of BLAS; progress.
-    random_state : seeds the basis if it has none of its own.
+    basis : Basis, str or None, default=None
+        The random features: an object such as `RandomMaxout(2000)`, or the name of one ('fourier', 'fastfood',
+        'maxout', 'gated', 'stumps', 'bins', 'ridge') for a thousand of its features. None is `RandomFourier(1000)`. Its
+        parameters are reached as `basis__bandwidth` and so on.
+    loss : {'squared', 'huber', 'epsilon_insensitive'} or Loss, default='squared'
+        Loss of a prediction: a name, or an object of `bochner.losses`. By name, epsilon_insensitive has an epsilon of
+        0.1 standard deviations of y; that of an object is in the units of y.
+    alpha : float, array-like or {'auto', 'loo', 'gcv'}, default='auto'
+        Penalty on squared coefficients, beside the sum of losses, as in scikit-learn's Ridge. 'auto' chooses it by five
+        folds (one held-out fifth where features are many), 'loo' by exact leave-one-out, which reads the rows twice,
+        'gcv' by generalised cross-validation. Of a list, the best is chosen as 'auto' does.
+    max_coefficient : float, default=None
+        Bound C on the coefficients, |coef_| <= C / n_components; None is no bound.
+    solver : str or solver object, default='auto'
+        How coefficients are found. 'auto' chooses by the loss and by what fits in memory. For the squared loss:
+        'cholesky' (Gram matrix of features), 'dual' (kernel matrix of rows), 'cg' (conjugate gradients, no matrix). For
+        smooth losses: 'newton'. For losses with kinks: 'dual'. With max_coefficient: 'box'. For any loss, in small
+        batches: 'sgd', 'adam', 'doubly_stochastic', or an object of `bochner.solvers` with its settings.
+        docs/learning.md says what suits what.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which has no penalty.
+    precision : {'auto', 'float32', 'float64', 'int8', 'int14'}, default=None
+        Number type of the features. None leaves it to the basis. 'int8' and 'int14' make features and their sums exact
+        integers; 'auto' takes the smallest of them that loses nothing, else floats.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How the columns of X are scaled before features are made of them: 'robust' by medians and quartiles, with
+        outliers smoothly clipped; 'standard' by means and standard deviations; None not at all. 'auto' takes what
+        predicts best on held-out rows of a sample, and None where a bandwidth or radius is given as a number or X has
+        8-bit columns.
+    linear : bool or 'auto', default='auto'
+        Whether the columns of X stand beside the random features as features of their own; 'auto' where that predicts
+        held-out rows better.
+    device : {'cpu'} or None, default=None
+        Where to compute; only the CPU so far.
+    n_jobs : int, default=None
+        Number of threads; None is all cores. It changes no result.
+    verbose : int, default=0
+        Whether to show progress: 0 is not, any other number is.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the basis, where that has none of its own.
 
     Attributes
     ----------
-    coef_, linear_coef_, intercept_, alpha_, solution_, basis_, design_, moments_
-    cv_score_, cv_standard_error_ : the R^2 to expect on new rows, by cross-validation.
-    noise_variance_, log_marginal_likelihood_ : of the Bayesian linear model.
+    coef_ : ndarray of shape (n_components,) or (n_targets, n_components)
+        Coefficients of the random features.
+    intercept_ : float or ndarray of shape (n_targets,)
+        The intercept.
+    linear_coef_ : ndarray or None
+        Slopes of the linear part in the columns of X, shaped as coef_; None if there is no such part.
+    alpha_ : float
+        The penalty that was given or chosen.
+    cv_score_ : float or None
+        R^2 to expect on new rows, by cross-validation; None if it is not known.
+    cv_standard_error_ : float or None
+        Standard error of cv_score_.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column of X in the variance of the predictions (Sobol's total index); known after `fit`.
+    basis_ : Basis
+        The fitted basis. It takes rows scaled as `design_` scales them.
+    design_ : Design
+        From rows to features: scaling, basis and linear part; `design_.features(X)` computes them.
+    solution_ : Solution
+        The coefficients, and in words how the solver ended.
+    sums_ : FoldedMoments or None
+        Sums of the features by fold, to which `partial_fit`, `merge` and `forget` add; None if the solver keeps none.
+    moments_ : Moments or None
+        Sums of the features over all rows, or None.
+    precision_reason_ : str
+        Why the precision is what it is.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    recipe_ : Recipe
+        How the columns of a frame or of files became numbers; only if they had to.
+    noise_variance_ : float or ndarray of shape (n_targets,)
+        Variance of the noise in the Bayesian linear model.
+    log_marginal_likelihood_ : float
+        Log of the probability of y under the Gaussian process; only with the solvers 'cholesky' and 'dual'.
+
+    See Also
+    --------
+    RandomFeatureClassifier : The same for labels.
+    KernelRidgeRegressor : With the exact kernel, for few rows.
+    LearnedFourierRegressor : With frequencies learned from y.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bochner import RandomFeatureRegressor
     >>> X = np.linspace(-3, 3, 200)[:, None]
-    >>> model = RandomFeatureRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.9999)
+    >>> y = np.sin(X[:, 0])
+    >>> model = RandomFeatureRegressor(random_state=0).fit(X, y)
+    >>> model.predict([[0.5]]).round(3)
+    array([0.479])
+    >>> bool(model.cv_score_ > 0.999)
     True
     """
 
@@ -119,18 +188,46 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None
     ) -> RandomFeatureRegressor:
-        """Add rows; the result is that of one fit to all of them with the basis of the first call.
+        """Add rows: the result is that of one fit to all of them, with the basis of the first call.
 
-        A frame is taken as `fit` takes it, by the recipe of the first call. target : the column of a frame X that
-        holds y.
+        The first call settles the basis and the scaling. A frame is encoded as by the first call.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows. A frame may have text, dates, booleans and missing numbers: it is encoded as `bochner.read(frame,
+            missing="mean")` does it. Blocks, such as those of `bochner.read`, have targets and weights of their own.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The targets; None if `target` or the blocks hold them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+        target : str, default=None
+            Name of the column of the frame X that holds the targets, in place of y.
+
+        Returns
+        -------
+        object
+            The model itself.
         """
         return self._add_rows(X, y, sample_weight, None, target)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Predictions; with return_std also the standard deviation of a new observation, noise included.
+        """Predict targets, and on request how far they may be off.
 
-        It is the posterior of a Gaussian process with the features' kernel, noise (1 + 1/n + z'(G + alpha I)^-1 z),
-        times the factor with which 95 of 100 rows left out of the fit lie within 1.96 deviations.
+        The standard deviation is that of a new observation, noise included: the posterior of a Gaussian process with
+        the kernel of the features, widened so that 95 of 100 held-out rows lie within 1.96 standard deviations.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+        return_std : bool, default=False
+            Whether to return standard deviations too; with the solvers 'cholesky' and 'dual'.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets), or a tuple of two such arrays
+            Predictions; with return_std also their standard deviations.
         """
         scores = self._scores(X)
         self._tell_beyond(scores)
@@ -181,7 +278,7 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
 
     @property
     def log_marginal_likelihood_(self) -> float:
-        """log p(y) of the Gaussian process; the larger, the better a bandwidth suits the data."""
+        """Log of the probability of y under the Gaussian process; the larger, the better a bandwidth suits the data."""
         fit = self._refresh()
         if fit.posterior is None:
             raise AttributeError("the marginal likelihood needs the Gram or the kernel matrix.")

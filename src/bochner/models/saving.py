@@ -71,18 +71,34 @@ class Saved:
     _sums_wanted = False
 
     def save(self, path: str | os.PathLike[str], *, sums: bool = False) -> None:
-        """Write the model to a file, whole or not at all; `bochner.load` reads it.
+        """Write the model to a file, which `bochner.load` reads.
 
-        The file is safetensors with JSON in its header. It holds the seed, not the drawn weights. With `sums` also the
-        sums of the fit, as large as the square of the number of features: then a loaded model can merge, forget, grow,
-        take more rows, and tell standard deviations.
+        The file is safetensors with JSON in its header. It holds the seed, not the drawn weights.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
+        sums : bool, default=False
+            Whether to write the sums of the fit too, whose size is the square of the number of features: a loaded model
+            can then merge, forget, grow, take more rows, and predict standard deviations.
         """
         if sums:
             self._require_sums(f"save with {option('sums', True)}")  # type: ignore[attr-defined]
         write(self, path, self._to_state(sums))
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
-        """Write the model as an ONNX graph, for onnxruntime and its like; see bochner.onnx_export for tolerances."""
+        """Write the model as an ONNX graph, for onnxruntime and its like.
+
+        `bochner.onnx_export` says how near its results are.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
+        dtype : {'float32', 'float64'}, default='float32'
+            Type of the graph's input and outputs.
+        """
         from ..onnx_export import export
 
         export(self, path, dtype=dtype)

@@ -91,7 +91,18 @@ class Streaming(ABC):
         return self
 
     def merge(self, other: Any) -> Any:
-        """Add the rows that another model of the same basis was fitted to; exact for integer features."""
+        """Add the rows that another model of the same basis was fitted to; exact for integer features.
+
+        Parameters
+        ----------
+        other : object
+            A fitted model of the same class, whose fitted basis is identical: same seed, bandwidth and scaling.
+
+        Returns
+        -------
+        object
+            The model itself.
+        """
         if type(self) is not type(other):
             raise ValueError(f"only models of one kind merge; got {type(self).__name__} and {type(other).__name__}.")
         mine, others = self._require_sums("merge"), other._require_sums("merge")
@@ -107,9 +118,22 @@ class Streaming(ABC):
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Take rows away again that were fitted before; of integer features no trace is left in the sums.
 
-        What the first rows settled stays as it is: bandwidth, scaling, the weight of the linear part and, for numbers,
-        the mean that targets are measured from. Rows that can be proved never to have been fitted are refused: those
-        of a fold that has too few, and those without which the sums would not be sums of squares.
+        What the first rows settled stays as it is: bandwidth, scaling and, for numbers, the mean that targets are
+        measured from. Rows that cannot have been fitted are refused.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows to take away.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights that they were fitted with.
+
+        Returns
+        -------
+        object
+            The model itself.
         """
         sums = self._require_sums("forget")
         with self._settings():
@@ -122,10 +146,26 @@ class Streaming(ABC):
         return self._outdated()
 
     def grow(self, n_components: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> Any:
-        """The model of n_components features of the same streams.
+        """Change the number of features, of which the first stay the same.
 
-        Fewer than were ever fitted come from the sums at hand, so a learning curve costs one Gram matrix. More need the
-        rows again, as X and y.
+        Fewer features than were ever fitted come from the sums at hand, so that a learning curve costs one fit. More
+        need the rows again.
+
+        Parameters
+        ----------
+        n_components : int
+            Number of random features.
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features), default=None
+            The rows of the fit, where there are to be more features than were ever fitted.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+
+        Returns
+        -------
+        object
+            The model itself.
         """
         check_is_fitted(self)
         widest = self._summed

@@ -172,11 +172,34 @@ class Labelled:
     _scores: Callable[[Any], np.ndarray]  # of rows, (n, outputs)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores: (n,) for two classes, positive for the second; else (n, classes)."""
+        """Compute the scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores; for two classes one number a row, positive for the second class.
+        """
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
+        """Predict labels: for each row the class with the largest score.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels.
+        """
         scores = self.decision_function(X)
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]

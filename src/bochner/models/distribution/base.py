@@ -71,15 +71,26 @@ class DistributionModel(Spectral, BaseEstimator):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
     ) -> Any:
-        """Fit to bags X and their targets y.
+        """Fit the model to bags.
 
-        X : a list of matrices, one row per point; an array (bags, points, columns); an array or frame of all points;
-            or Blocks of them, such as those of bochner.read. Bags may differ in size.
-        y : one target per bag, in the order in which bags are met.
-        sample_weight : one weight per bag, or None.
-        bag : for a table, the column of a frame (or of the files of blocks) that says which bag a row belongs to, or an
-            array of one name per row.
-        target : the column of a frame that holds the target of a row's bag, in place of y.
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        y : array-like of shape (n_bags,) or (n_bags, n_targets), default=None
+            One target for each bag, in the order in which bags are met; None if `target` holds them.
+        sample_weight : array-like of shape (n_bags,), default=None
+            Weights of the bags; None is 1 for each.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+        target : str, default=None
+            Name of the column of the frame X that holds the target of a point's bag, in place of y.
+
+        Returns
+        -------
+        object
+            The model itself.
         """
         with self._settings():
             bags, sample, y, weight = self._begin(X, y, sample_weight, bag, target)
@@ -223,7 +234,21 @@ class DistributionModel(Spectral, BaseEstimator):
         return columns_of(frame, self.feature_names_in_) if hasattr(self, "feature_names_in_") else frame
 
     def embed(self, X: Any, *, bag: Any = None) -> np.ndarray:
-        """The mean embeddings of bags, one row each: what the second stage sees."""
+        """Return the mean embeddings of bags: what the second stage is given.
+
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+
+        Returns
+        -------
+        ndarray of shape (n_bags, n_components)
+            Means of the features of each bag's points.
+        """
         return np.asarray(self._embed(X, bag)[1])
 
     def _scored(self, X: Any, y: Any, bag: Any, target: str | None) -> tuple[np.ndarray, np.ndarray]:
@@ -232,7 +257,13 @@ class DistributionModel(Spectral, BaseEstimator):
         return targets_of(bags, y), self.second_.predict(means)
 
     def explain_fit(self) -> str:
-        """In words: what was fitted, how, why so, and how exactly."""
+        """Say in words what was fitted, how and why so, how good it is and how exact.
+
+        Returns
+        -------
+        str
+            One line for each decision.
+        """
         check_is_fitted(self, "second_")
         smallest, largest = self.bag_sizes_
         basis, again = self.basis_, "" if not self.learned else f"; learned by {self.status_}"
@@ -245,26 +276,31 @@ class DistributionModel(Spectral, BaseEstimator):
 
     @property
     def cv_score_(self) -> float | None:
-        """What the model is expected to score on new bags, by the folds that chose the penalty.
+        """Score to expect on new bags, by the folds that chose the penalty: R^2 or accuracy.
 
-        It is R^2 or the share of right labels; None if the penalty was given, or frequencies were learned since.
+        None if the penalty was given, or frequencies were learned since.
         """
         check_is_fitted(self, "second_")
         return self.second_.cv_score_
 
     @property
     def cv_standard_error_(self) -> float | None:
-        """The standard error of `cv_score_`."""
+        """Standard error of cv_score_, or None."""
         check_is_fitted(self, "second_")
         return self.second_.cv_standard_error_
 
     # ---- files ----
 
     def save(self, path: str | os.PathLike[str], *, sums: bool = False) -> None:
-        """Write the model to a file, whole or not at all; `bochner.load` reads it.
+        """Write the model to a file, which `bochner.load` reads.
 
-        With `sums` also the sums of the second stage, and how features scatter within some training bags: then a
-        loaded model can take more bags, and tell standard deviations.
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
+        sums : bool, default=False
+            Whether to write the sums of the second stage too: a loaded model can then take more bags, and predict
+            standard deviations.
         """
         check_is_fitted(self, "second_")
         if sums:
@@ -276,7 +312,17 @@ class DistributionModel(Spectral, BaseEstimator):
         return from_state(cls, state)
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
-        """Refuse: a graph has no input for bags. The second stage alone can be written."""
+        """Refuse: a graph has no input for bags.
+
+        The second stage alone can be written, by `model.second_.to_onnx(path)`; it takes `model.embed(bags)`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ignored.
+        dtype : {'float32', 'float64'}, default='float32'
+            Ignored.
+        """
         raise ValueError(
             f"a {type(self).__name__} takes bags of points, for which an ONNX graph has no input: export its second "
             "stage by model.second_.to_onnx(path), and give it model.embed(bags)."

@@ -24,30 +24,83 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
     """Regression on distributions: a number for each bag of points.
 
     A bag becomes the mean of the random features of its points, its mean embedding; ridge regression on random features
-    of the embeddings does the rest. Points are passed once and only sums per bag are kept, so neither bags nor their
-    number need fit in memory.
+    of the embeddings does the rest. Points are read once and only sums of each bag are kept, so that neither bags nor
+    their number need fit in memory.
 
     Parameters
     ----------
-    basis : features of points; None is RandomFourier(500), or RandomFourier(100) if learned.
-    second_basis : features of embeddings; None is RandomFourier(1000), or RandomFourier(100) if learned; "linear" takes
-        the embeddings as they are.
-    learned : learn the frequencies of both stages, from random ones as a start; the coefficients are then solved for.
-    alpha, solver, fit_intercept : of the ridge, as in RandomFeatureRegressor. If learned, "auto" settles at the start.
-    half_size : None weighs all bags alike. A number h gives a bag of n points the weight n/(n + h): embeddings of small
-        bags are noisy.
-    scale : of the columns of points, as in LearnedFourierRegressor.
-    frequency_alpha : if learned, the penalty on squared frequencies.
-    optimizer, max_iter : if learned, "lbfgs" on all bags or "adam" on `batch_size` of them; iterations, or times
-        through all bags. learning_rate : steps of Adam, relative to the size of what they change.
-    n_jobs, verbose : threads of BLAS; progress.
-    random_state : seeds the bases that have no seed of their own.
+    basis : Basis, default=None
+        Features of points; None is `RandomFourier(500)`, or `RandomFourier(100)` if learned.
+    second_basis : Basis or 'linear', default=None
+        Features of embeddings; None is `RandomFourier(1000)`, or `RandomFourier(100)` if learned. 'linear' takes the
+        embeddings as they are.
+    learned : bool, default=False
+        Whether to learn the frequencies of both stages, from random ones as a start.
+    alpha : float, array-like or {'auto', 'loo', 'gcv'}, default='auto'
+        Penalty on squared coefficients, as in RandomFeatureRegressor. If learned, it is chosen before the frequencies
+        are.
+    half_size : float, default=None
+        A number h gives a bag of n points the weight n / (n + h), since embeddings of small bags are noisy. None weighs
+        all bags alike.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How the columns of points are scaled: 'robust' by medians and quartiles, with outliers smoothly clipped;
+        'standard' by means and standard deviations; None not at all. 'auto' is 'robust' where the spreads of columns
+        differ tenfold or points lie ten spreads out, and no bandwidth is given as a number.
+    solver : str, default='auto'
+        How coefficients are found, as in RandomFeatureRegressor.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which has no penalty.
+    frequency_alpha : float, default=0.0
+        Penalty on squared frequencies, if learned.
+    optimizer : {'lbfgs', 'adam'}, default='lbfgs'
+        How frequencies are learned: from all bags at each step, or from batch_size of them.
+    max_iter : int, default=100
+        Most iterations of 'lbfgs', or epochs of 'adam'.
+    batch_size : int, default=32
+        Bags of a step of 'adam'.
+    learning_rate : float, default=0.01
+        Size of the steps of 'adam', relative to the size of what they change.
+    n_jobs : int, default=None
+        Number of threads; None is all cores.
+    verbose : int, default=0
+        Whether to show progress: 0 is not, any other number is.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the bases that have none of their own.
 
     Attributes
     ----------
-    basis_ : the fitted basis of points, scaled by scaler_ unless that is None.
-    second_ : the fitted RandomFeatureRegressor of embeddings.
-    n_bags_, bag_sizes_, seed_ ; loss_, status_ if learned.
+    second_ : RandomFeatureRegressor
+        The fitted model of embeddings.
+    basis_ : Basis
+        The fitted basis of points, which takes points scaled by scaler_.
+    scaler_ : ColumnScaler or None
+        How columns of points are scaled; None if they are not.
+    n_bags_ : int
+        Number of bags.
+    bag_sizes_ : tuple of two int
+        Points of the smallest and of the largest bag.
+    bag_ : str or None
+        Name of the column that says which bag a point belongs to.
+    seed_ : int
+        Seed of the draws.
+    loss_ : float
+        Objective that was reached; only if learned.
+    status_ : str
+        In words, how the optimizer ended; only if learned.
+    cv_score_ : float or None
+        R^2 to expect on new bags, by cross-validation; None if it is not known.
+    cv_standard_error_ : float or None
+        Standard error of cv_score_.
+    n_features_in_ : int
+        Number of columns of a point.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; only if X is a frame.
+    recipe_ : Recipe
+        How the columns of files became numbers; only if they had to.
+
+    See Also
+    --------
+    DistributionClassifier : The same for labels.
 
     Examples
     --------
@@ -105,11 +158,25 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         return RandomFeatureRegressor(basis, **self._settings_of_second(alpha))
 
     def predict(self, X: Any, return_std: bool = False, *, bag: Any = None) -> Any:
-        """Predictions, one per bag in the order in which bags are met; with return_std also standard deviations.
+        """Predict the targets of bags, and on request how far they may be off.
 
-        That of a new target has three parts: noise, what the ridge does not know, and how far the embedding of so small
-        a bag may stray. The noise is what training errors leave when the last part, for the sizes of the training bags,
-        is taken off.
+        The variance of a new target has three parts: noise, what the ridge does not know, and how far the embedding of
+        so small a bag may stray.
+
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,) or (n_bags, n_targets), or a tuple of two such arrays
+            Predictions, in the order in which bags are met; with return_std also their standard deviations.
         """
         bags = self._open(X, bag)
         if not return_std:
@@ -136,7 +203,27 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
     ) -> DistributionRegressor:
-        """Add bags, each of which belongs to one call; both bases are settled by the first."""
+        """Add bags, each of which belongs to one call; the first call settles both bases.
+
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        y : array-like of shape (n_bags,) or (n_bags, n_targets), default=None
+            One target for each bag, in the order in which bags are met; None if `target` holds them.
+        sample_weight : array-like of shape (n_bags,), default=None
+            Weights of the bags; None is 1 for each.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+        target : str, default=None
+            Name of the column of the frame X that holds the target of a point's bag, in place of y.
+
+        Returns
+        -------
+        object
+            The model itself.
+        """
         self._add(X, y, sample_weight, bag, target)
         self._noise_of_sizes = None
         return self
@@ -144,18 +231,116 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
     ) -> float:
-        """R^2 over bags."""
+        """Return R^2 over bags.
+
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        y : array-like of shape (n_bags,) or (n_bags, n_targets), default=None
+            One target for each bag, in the order in which bags are met; None if `target` holds them.
+        sample_weight : array-like of shape (n_bags,), default=None
+            Weights of the bags; None is 1 for each.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+        target : str, default=None
+            Name of the column of the frame X that holds the target of a point's bag, in place of y.
+
+        Returns
+        -------
+        float
+            R^2 of the predictions.
+        """
         return float(r2_score(*self._scored(X, y, bag, target), sample_weight=sample_weight))
 
 
 class DistributionClassifier(ClassifierMixin, DistributionModel):
     """Classification of distributions: a label for each bag of points.
 
-    Parameters are those of DistributionRegressor, and class_weight as in scikit-learn.
+    A bag becomes the mean of the random features of its points, its mean embedding; a RandomFeatureClassifier of the
+    embeddings does the rest. Points are read once and only sums of each bag are kept, so that neither bags nor their
+    number need fit in memory.
+
+    Parameters
+    ----------
+    basis : Basis, default=None
+        Features of points; None is `RandomFourier(500)`, or `RandomFourier(100)` if learned.
+    second_basis : Basis or 'linear', default=None
+        Features of embeddings; None is `RandomFourier(1000)`, or `RandomFourier(100)` if learned. 'linear' takes the
+        embeddings as they are.
+    learned : bool, default=False
+        Whether to learn the frequencies of both stages, from random ones as a start.
+    alpha : float, array-like or {'auto', 'loo', 'gcv'}, default='auto'
+        Penalty on squared coefficients, as in RandomFeatureRegressor. If learned, it is chosen before the frequencies
+        are.
+    half_size : float, default=None
+        A number h gives a bag of n points the weight n / (n + h), since embeddings of small bags are noisy. None weighs
+        all bags alike.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How the columns of points are scaled: 'robust' by medians and quartiles, with outliers smoothly clipped;
+        'standard' by means and standard deviations; None not at all. 'auto' is 'robust' where the spreads of columns
+        differ tenfold or points lie ten spreads out, and no bandwidth is given as a number.
+    solver : str, default='auto'
+        How coefficients are found, as in RandomFeatureRegressor.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which has no penalty.
+    class_weight : dict, 'balanced' or None, default=None
+        Weights of the classes: a dictionary from label to weight; 'balanced' is inversely proportional to the
+        frequencies of the classes; None is 1 for each.
+    frequency_alpha : float, default=0.0
+        Penalty on squared frequencies, if learned.
+    optimizer : {'lbfgs', 'adam'}, default='lbfgs'
+        How frequencies are learned: from all bags at each step, or from batch_size of them.
+    max_iter : int, default=100
+        Most iterations of 'lbfgs', or epochs of 'adam'.
+    batch_size : int, default=32
+        Bags of a step of 'adam'.
+    learning_rate : float, default=0.01
+        Size of the steps of 'adam', relative to the size of what they change.
+    n_jobs : int, default=None
+        Number of threads; None is all cores.
+    verbose : int, default=0
+        Whether to show progress: 0 is not, any other number is.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the bases that have none of their own.
 
     Attributes
     ----------
-    classes_, and those of DistributionRegressor; second_ is a RandomFeatureClassifier.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    second_ : RandomFeatureClassifier
+        The fitted model of embeddings.
+    basis_ : Basis
+        The fitted basis of points, which takes points scaled by scaler_.
+    scaler_ : ColumnScaler or None
+        How columns of points are scaled; None if they are not.
+    n_bags_ : int
+        Number of bags.
+    bag_sizes_ : tuple of two int
+        Points of the smallest and of the largest bag.
+    bag_ : str or None
+        Name of the column that says which bag a point belongs to.
+    seed_ : int
+        Seed of the draws.
+    loss_ : float
+        Objective that was reached; only if learned.
+    status_ : str
+        In words, how the optimizer ended; only if learned.
+    cv_score_ : float or None
+        Accuracy to expect on new bags, by cross-validation; None if it is not known.
+    cv_standard_error_ : float or None
+        Standard error of cv_score_.
+    n_features_in_ : int
+        Number of columns of a point.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; only if X is a frame.
+    recipe_ : Recipe
+        How the columns of files became numbers; only if they had to.
+
+    See Also
+    --------
+    DistributionRegressor : The same for numbers.
 
     Examples
     --------
@@ -213,26 +398,87 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
 
     @property
     def classes_(self) -> np.ndarray:
+        """The labels, sorted, of shape (n_classes,)."""
         return self.second_.classes_
 
     def decision_function(self, X: Any, *, bag: Any = None) -> np.ndarray:
-        """Scores: (bags,) for two classes, positive for the second; else (bags, classes)."""
+        """Compute the scores of the classes.
+
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,) or (n_bags, n_classes)
+            Scores; for two classes one number a bag, positive for the second class.
+        """
         means = self.embed(X, bag=bag)
         return self.second_.decision_function(means)
 
     def predict_proba(self, X: Any, *, bag: Any = None) -> np.ndarray:
-        """Probabilities (bags, classes), calibrated as those of RandomFeatureClassifier are."""
+        """Predict the probabilities of the classes, calibrated as those of RandomFeatureClassifier are.
+
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+
+        Returns
+        -------
+        ndarray of shape (n_bags, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
         means = self.embed(X, bag=bag)
         return self.second_.predict_proba(means)
 
     def calibrate(self, X: Any, y: Any = None, *, bag: Any = None, target: str | None = None) -> DistributionClassifier:
-        """Learn the temperature of probabilities from bags that the model was not fitted to."""
+        """Learn the temperature of probabilities from bags that the model was not fitted to.
+
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        y : array-like of shape (n_bags,) or (n_bags, n_targets), default=None
+            One target for each bag, in the order in which bags are met; None if `target` holds them.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+        target : str, default=None
+            Name of the column of the frame X that holds the target of a point's bag, in place of y.
+
+        Returns
+        -------
+        object
+            The model itself.
+        """
         bags, means = self._embed(X, bag, target)
         self.second_.calibrate(means, targets_of(bags, y))
         return self
 
     def predict(self, X: Any, *, bag: Any = None) -> np.ndarray:
-        """Labels, one per bag in the order in which bags are met."""
+        """Predict labels, one for each bag in the order in which bags are met.
+
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+
+        Returns
+        -------
+        ndarray of shape (n_bags,)
+            The labels.
+        """
         means = self.embed(X, bag=bag)
         return self.second_.predict(means)
 
@@ -246,12 +492,54 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         bag: Any = None,
         target: str | None = None,
     ) -> DistributionClassifier:
-        """Add bags, each of which belongs to one call; the first names all `classes`, unless its bags have them all."""
+        """Add bags, each of which belongs to one call; the first call settles both bases and the classes.
+
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        y : array-like of shape (n_bags,) or (n_bags, n_targets), default=None
+            One target for each bag, in the order in which bags are met; None if `target` holds them.
+        classes : array-like of shape (n_classes,), default=None
+            All labels; the first call needs them, unless its bags have them all.
+        sample_weight : array-like of shape (n_bags,), default=None
+            Weights of the bags; None is 1 for each.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+        target : str, default=None
+            Name of the column of the frame X that holds the target of a point's bag, in place of y.
+
+        Returns
+        -------
+        object
+            The model itself.
+        """
         self._add(X, y, sample_weight, bag, target, classes=classes)
         return self
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
     ) -> float:
-        """Share of bags that are labelled right."""
+        """Return the accuracy over bags.
+
+        Parameters
+        ----------
+        X : list of array-like, array-like, frame or Blocks
+            The bags: a list of matrices, one row for each point; an array of shape (n_bags, n_points, n_features); or
+            all points as a matrix, frame or Blocks, with `bag` to tell them apart. Bags may differ in size.
+        y : array-like of shape (n_bags,) or (n_bags, n_targets), default=None
+            One target for each bag, in the order in which bags are met; None if `target` holds them.
+        sample_weight : array-like of shape (n_bags,), default=None
+            Weights of the bags; None is 1 for each.
+        bag : str or array-like of shape (n_points,), default=None
+            Which bag a point belongs to: a column of the frame or of the files, or one name for each point.
+        target : str, default=None
+            Name of the column of the frame X that holds the target of a point's bag, in place of y.
+
+        Returns
+        -------
+        float
+            Share of bags that are labelled right.
+        """
         return float(accuracy_score(*self._scored(X, y, bag, target), sample_weight=sample_weight))

@@ -84,10 +84,24 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     # ---- fitting ----
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Any:
-        """Learn frequencies and coefficients from rows X and targets y.
+        """Learn frequencies and coefficients.
 
-        X : array, CSR matrix, torch tensor or frame; one with text, dates, truth values or missing numbers is encoded
-            as bochner.read(frame, missing="mean") does it. target : the column of a frame X that holds y.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows. A frame may have text, dates, booleans and missing numbers: it is encoded as `bochner.read(frame,
+            missing="mean")` does it.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The targets; None if `target` names them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+        target : str, default=None
+            Name of the column of the frame X that holds the targets, in place of y.
+
+        Returns
+        -------
+        object
+            The model itself.
         """
         self._check_parameters()
         X, y = self._validate(*encoded_rows(self, *split_target(X, y, target)))
@@ -197,25 +211,27 @@ class LearnedFourierModel(Spectral, BaseEstimator):
 
     @property
     def cv_score_(self) -> float | None:
-        """What the model is expected to score on new rows, by the folds that chose the penalties.
+        """Score to expect on new rows, by the folds that chose the penalties: R^2 or accuracy.
 
-        It is R^2 or the share of right labels; None if both penalties were given.
+        None if both penalties were given.
         """
         check_is_fitted(self, "basis_")
         return None if self._validated is None else self._validated.score
 
     @property
     def cv_standard_error_(self) -> float | None:
-        """The standard error of `cv_score_`."""
+        """Standard error of cv_score_, or None."""
         check_is_fitted(self, "basis_")
         return None if self._validated is None else self._validated.standard_error
 
     @property
     def coef_(self) -> np.ndarray:
+        """Coefficients of the features, of shape (n_components,) or (n_outputs, n_components)."""
         return self._shaped(self._coefficients.T)
 
     @property
     def intercept_(self) -> Any:
+        """The intercept: a number, or one for each output."""
         return self._shaped(self._intercept)
 
     def _shaped(self, values: np.ndarray) -> Any:
@@ -230,9 +246,17 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         return out
 
     def local_coefficients(self, X: Any) -> np.ndarray:
-        """The gradient c of the scores at each row x: near it they are <c, z - x> more than at x itself.
+        """Return the gradient of the scores at each row.
 
-        Shape (n, d), or (n, outputs, d).
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features) or (n_samples, n_outputs, n_features)
+            The slopes c(x) in the original columns.
         """
         check_is_fitted(self, "basis_")
         given, height = self._validate(X), np.sqrt(2.0 / len(self._coefficients))
@@ -249,16 +273,31 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         return out[:, 0] if out.shape[1] == 1 else out
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
-        """Write the model as an ONNX graph, for onnxruntime and its like; see bochner.onnx_export for tolerances."""
+        """Write the model as an ONNX graph, for onnxruntime and its like.
+
+        `bochner.onnx_export` says how near its results are.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
+        dtype : {'float32', 'float64'}, default='float32'
+            Type of the graph's input and outputs.
+        """
         from ...onnx_export import export
 
         check_is_fitted(self, "basis_")
         export(self, path, dtype=dtype)
 
     def to_basis(self) -> Basis:
-        """The learned frequencies as a basis of its own, fitted: for any model, any precision, and for files.
+        """Return the learned frequencies as a fitted basis: for other models, other precisions and files.
 
-        Refitted on it, coefficients are solved anew: RandomFeatureClassifier(model.to_basis()).
+        A model on it solves for the coefficients anew: `RandomFeatureClassifier(model.to_basis())`.
+
+        Returns
+        -------
+        Basis
+            A FixedFourier, or a Fastfood with its calibration.
         """
         check_is_fitted(self, "basis_")
         if self.scaler_ is not None:
@@ -273,7 +312,13 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         return [Stage("frequencies", self.frequencies_, self.drawn_frequencies_)]
 
     def explain_fit(self) -> str:
-        """In words: what was learned, how, and how it ended."""
+        """Say in words what was learned, how, and how it ended.
+
+        Returns
+        -------
+        str
+            One line for each decision.
+        """
         check_is_fitted(self, "basis_")
         moved = np.linalg.norm(self.frequencies_ - self.drawn_frequencies_) / np.linalg.norm(self.drawn_frequencies_)
         ways = {"alpha": self.alpha, "frequency_alpha": self.frequency_alpha}
@@ -290,7 +335,13 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         ])  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all; `bochner.load` reads it."""
+        """Write the model to a file, which `bochner.load` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
+        """
         check_is_fitted(self, "basis_")
         write(self, path, to_state(self))
 

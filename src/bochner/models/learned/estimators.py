@@ -21,37 +21,107 @@ from .search import Method
 class LearnedFourierRegressor(Numeric, MultiOutputRegressor, LearnedFourierModel):
     """Regression on Fourier features whose frequencies are learned: one hidden layer of cosines and sines.
 
-    Minimises the mean of squared errors + alpha |coefficients|^2 + frequency_alpha |frequencies|^2, from frequencies
-    drawn as RandomFourier draws them. By default coefficients are solved exactly for every trial of frequencies.
+    Minimises
+
+        mean_i (y_i - <b, phi_W(x_i)> - intercept)^2 + alpha |b|^2 + frequency_alpha |W|^2
+
+    over coefficients b and frequencies W, from frequencies drawn as RandomFourier draws them. A tenth of the features
+    and less do as well as random ones where few directions of x matter. All rows must be in memory.
 
     Parameters
     ----------
-    n_components : number of features, interleaved (cos, sin) pairs; the last of an odd number is a phased cosine.
-    kernel, bandwidth, nu, sampling : of the frequencies to start from, as in RandomFourier.
-    structure : "dense" learns every coordinate; "fastfood" keeps the directions of Fastfood and learns its calibration,
-        one number a frequency (kernel is then one of Fastfood's).
-    alpha, frequency_alpha : penalties beside the mean loss, so that n alpha is the alpha of RandomFeatureRegressor.
-        "auto" or a list is judged by five folds, by one held-out fifth above 5,000 rows, with learned frequencies:
-        some thirty short descents. Free frequencies learn noise by heart where a weak penalty lets them.
-    optimizer : "lbfgs", "trust_region", "gradient_descent", "sgd", "adam", or "nelder_mead" for at most 100 numbers.
-    variable_projection : solve coefficients exactly inside. False learns all in one vector, as sgd and adam always do
-        (coefficients are solved once more at their end).
-    max_iter, tol : steps or epochs (0 leaves frequencies as drawn); the relative gain at which lbfgs, gradient descent
-        and Nelder-Mead stop.
-    learning_rate, batch_size : of sgd, adam and gradient descent (the first step); None is 0.1, 0.02 and 1.
-    n_restarts : draws to start from; the best is kept.
-    early_stopping : learn frequencies from four fifths of the rows, as long as it is good for the others; coefficients
-        are then solved from all, unless the loss is not convex.
-    scale : None leaves rows as they are; "robust" and "standard" scale columns as in RandomFeatureRegressor. "auto" is
-        "robust" where spreads of columns differ tenfold or rows lie ten spreads out, and the bandwidth is not a number.
-    fit_intercept : an intercept without penalty.
-    n_jobs, verbose, random_state : as in RandomFeatureRegressor.
+    n_components : int, default=100
+        Number of features: interleaved pairs of cosines and sines; the last of an odd number is a cosine with a phase.
+    kernel : {'gaussian', 'laplacian', 'matern', 'cauchy'} or Kernel, default='gaussian'
+        Kernel whose frequencies are the start. With structure='fastfood': 'gaussian', 'ball_matern' or a radial kernel.
+    bandwidth : float or str, default='median'
+        Length scale of that kernel: a number, 'median' or a multiple such as '0.5*median'.
+    nu : float, default=1.5
+        Smoothness of the Matern kernel; other kernels ignore it.
+    sampling : {'iid', 'orthogonal', 'qmc'}, default='iid'
+        How the frequencies to start from are drawn, as in RandomFourier.
+    structure : {'dense', 'fastfood'}, default='dense'
+        What is learned: every coordinate of every frequency, or one length for each frequency of Fastfood.
+    alpha : float, array-like or 'auto', default='auto'
+        Penalty on squared coefficients, beside the mean loss: n_samples alpha is the alpha of RandomFeatureRegressor.
+        'auto' or a list is chosen by five folds (one held-out fifth above 5,000 rows), in some thirty short descents.
+    frequency_alpha : float, array-like or 'auto', default='auto'
+        Penalty on squared frequencies, chosen likewise. A weak one lets many free frequencies learn noise by heart.
+    optimizer : {'lbfgs', 'trust_region', 'gradient_descent', 'sgd', 'adam', 'nelder_mead'}, default='lbfgs'
+        How frequencies are learned; 'nelder_mead' is for at most 100 numbers.
+    variable_projection : bool, default=True
+        Whether coefficients are solved for exactly at each step. If False, and for 'sgd' and 'adam', they are learned
+        along with the frequencies.
+    max_iter : int, default=100
+        Most iterations, or epochs of 'sgd' and 'adam'; 0 leaves the frequencies as they were drawn.
+    tol : float, default=1e-06
+        Relative gain at which 'lbfgs', 'gradient_descent' and 'nelder_mead' stop.
+    learning_rate : float, default=None
+        Size of the steps of 'sgd' and 'adam', and of the first of 'gradient_descent'; None is 0.1, 0.02 and 1.
+    batch_size : int, default=100
+        Rows of a step of 'sgd' and 'adam'.
+    n_restarts : int, default=1
+        Number of draws to start from; the best result is kept.
+    early_stopping : bool, default=False
+        Whether to learn frequencies from four fifths of the rows, for as long as the others are predicted better.
+        Coefficients are then solved for from all rows, if the loss is convex.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How the columns of X are scaled: 'robust' by medians and quartiles, with outliers smoothly clipped; 'standard'
+        by means and standard deviations; None not at all. 'auto' is 'robust' where the spreads of columns differ
+        tenfold or rows lie ten spreads out, and the bandwidth is not a number.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which has no penalty.
+    n_jobs : int, default=None
+        Number of threads; None is all cores.
+    verbose : int, default=0
+        Whether to show progress: 0 is not, any other number is.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the frequencies to start from.
 
     Attributes
     ----------
-    frequencies_, drawn_frequencies_ : (frequencies, columns), of rows scaled by scaler_, unless that is None.
-    coef_, intercept_, alpha_, frequency_alpha_
-    objective_, n_iter_, status_ : the value reached, and how. basis_, seed_, n_features_in_
+    frequencies_ : ndarray of shape (n_frequencies, n_features_in_)
+        The learned frequencies, of rows scaled by scaler_.
+    drawn_frequencies_ : ndarray of shape (n_frequencies, n_features_in_)
+        The frequencies that learning started from.
+    coef_ : ndarray of shape (n_components,) or (n_targets, n_components)
+        Coefficients of the features.
+    intercept_ : float or ndarray of shape (n_targets,)
+        The intercept.
+    alpha_ : float
+        The penalty on coefficients that was given or chosen.
+    frequency_alpha_ : float
+        The penalty on frequencies that was given or chosen.
+    objective_ : float
+        Value of the objective that was reached.
+    n_iter_ : int
+        Number of iterations.
+    status_ : str
+        In words, how the optimizer ended.
+    basis_ : Basis
+        The learned frequencies as a fitted basis.
+    scaler_ : ColumnScaler or None
+        How columns are scaled; None if they are not.
+    seed_ : int
+        Seed of the frequencies to start from.
+    cv_score_ : float or None
+        R^2 to expect on new rows, by the folds that chose the penalties; None if both were given.
+    cv_standard_error_ : float or None
+        Standard error of cv_score_.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    recipe_ : Recipe
+        How the columns of a frame became numbers; only if they had to.
+
+    See Also
+    --------
+    RandomFeatureRegressor : With random frequencies, more features and any number of rows.
+
+    References
+    ----------
+    Kernel Learning via Random Fourier Representations; docs/learned.md.
 
     Examples
     --------
@@ -115,21 +185,131 @@ class LearnedFourierRegressor(Numeric, MultiOutputRegressor, LearnedFourierModel
         return Squared()
 
     def predict(self, X: Any) -> np.ndarray:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            The predictions.
+        """
         return self._scores(X).reshape(-1, *self._outputs)
 
 
 class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
     """Classification on Fourier features whose frequencies are learned, with probabilities.
 
-    Parameters are those of LearnedFourierRegressor, and
-    loss : "logistic" (sigmoid output, softmax for more than two classes), "squared" (identity output, codes of +-1),
-        or "squared_probability", the paper's (squared error of sigmoid or softmax; not convex, so that coefficients are
-        learned along with frequencies).
-    class_weight : None, "balanced" or a dictionary, as in scikit-learn.
+    Minimises
+
+        mean_i loss(y_i, <b, phi_W(x_i)> + intercept) + alpha |b|^2 + frequency_alpha |W|^2
+
+    over coefficients b and frequencies W, from frequencies drawn as RandomFourier draws them. All rows must be in
+    memory.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Number of features: interleaved pairs of cosines and sines; the last of an odd number is a cosine with a phase.
+    kernel : {'gaussian', 'laplacian', 'matern', 'cauchy'} or Kernel, default='gaussian'
+        Kernel whose frequencies are the start. With structure='fastfood': 'gaussian', 'ball_matern' or a radial kernel.
+    bandwidth : float or str, default='median'
+        Length scale of that kernel: a number, 'median' or a multiple such as '0.5*median'.
+    nu : float, default=1.5
+        Smoothness of the Matern kernel; other kernels ignore it.
+    sampling : {'iid', 'orthogonal', 'qmc'}, default='iid'
+        How the frequencies to start from are drawn, as in RandomFourier.
+    structure : {'dense', 'fastfood'}, default='dense'
+        What is learned: every coordinate of every frequency, or one length for each frequency of Fastfood.
+    loss : {'logistic', 'squared', 'squared_probability'}, default='logistic'
+        The loss: logistic (softmax for more than two classes); squared error of codes +1 and -1; or squared error of
+        probabilities, which is not convex, so that coefficients are learned along with frequencies.
+    alpha : float, array-like or 'auto', default='auto'
+        Penalty on squared coefficients, beside the mean loss: n_samples alpha is the alpha of RandomFeatureRegressor.
+        'auto' or a list is chosen by five folds (one held-out fifth above 5,000 rows), in some thirty short descents.
+    frequency_alpha : float, array-like or 'auto', default='auto'
+        Penalty on squared frequencies, chosen likewise. A weak one lets many free frequencies learn noise by heart.
+    optimizer : {'lbfgs', 'trust_region', 'gradient_descent', 'sgd', 'adam', 'nelder_mead'}, default='lbfgs'
+        How frequencies are learned; 'nelder_mead' is for at most 100 numbers.
+    variable_projection : bool, default=True
+        Whether coefficients are solved for exactly at each step. If False, and for 'sgd' and 'adam', they are learned
+        along with the frequencies.
+    max_iter : int, default=100
+        Most iterations, or epochs of 'sgd' and 'adam'; 0 leaves the frequencies as they were drawn.
+    tol : float, default=1e-06
+        Relative gain at which 'lbfgs', 'gradient_descent' and 'nelder_mead' stop.
+    learning_rate : float, default=None
+        Size of the steps of 'sgd' and 'adam', and of the first of 'gradient_descent'; None is 0.1, 0.02 and 1.
+    batch_size : int, default=100
+        Rows of a step of 'sgd' and 'adam'.
+    n_restarts : int, default=1
+        Number of draws to start from; the best result is kept.
+    early_stopping : bool, default=False
+        Whether to learn frequencies from four fifths of the rows, for as long as the others are predicted better.
+        Coefficients are then solved for from all rows, if the loss is convex.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How the columns of X are scaled: 'robust' by medians and quartiles, with outliers smoothly clipped; 'standard'
+        by means and standard deviations; None not at all. 'auto' is 'robust' where the spreads of columns differ
+        tenfold or rows lie ten spreads out, and the bandwidth is not a number.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which has no penalty.
+    class_weight : dict, 'balanced' or None, default=None
+        Weights of the classes: a dictionary from label to weight; 'balanced' is inversely proportional to the
+        frequencies of the classes; None is 1 for each.
+    n_jobs : int, default=None
+        Number of threads; None is all cores.
+    verbose : int, default=0
+        Whether to show progress: 0 is not, any other number is.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the frequencies to start from.
 
     Attributes
     ----------
-    classes_, and those of LearnedFourierRegressor; temperature_ of loss="squared", learned from rows left out.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    frequencies_ : ndarray of shape (n_frequencies, n_features_in_)
+        The learned frequencies, of rows scaled by scaler_.
+    drawn_frequencies_ : ndarray of shape (n_frequencies, n_features_in_)
+        The frequencies that learning started from.
+    coef_ : ndarray of shape (n_outputs, n_components)
+        Coefficients of the features; there is one output for two classes, else one for each.
+    intercept_ : ndarray of shape (n_outputs,)
+        The intercepts.
+    temperature_ : float
+        Factor of the scores before the softmax of `predict_proba`; only for loss='squared'.
+    alpha_ : float
+        The penalty on coefficients that was given or chosen.
+    frequency_alpha_ : float
+        The penalty on frequencies that was given or chosen.
+    objective_ : float
+        Value of the objective that was reached.
+    n_iter_ : int
+        Number of iterations.
+    status_ : str
+        In words, how the optimizer ended.
+    basis_ : Basis
+        The learned frequencies as a fitted basis.
+    scaler_ : ColumnScaler or None
+        How columns are scaled; None if they are not.
+    seed_ : int
+        Seed of the frequencies to start from.
+    cv_score_ : float or None
+        Accuracy to expect on new rows, by the folds that chose the penalties; None if both were given.
+    cv_standard_error_ : float or None
+        Standard error of cv_score_.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    recipe_ : Recipe
+        How the columns of a frame became numbers; only if they had to.
+
+    See Also
+    --------
+    RandomFeatureClassifier : With random frequencies, more features and any number of rows.
 
     Examples
     --------
@@ -202,7 +382,20 @@ class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
         super()._check_parameters()
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities (n, classes); of loss='squared' the softmax of scores times `temperature_`."""
+        """Predict the probabilities of the classes.
+
+        For loss='squared' they are the softmax of the scores times `temperature_`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
         scores = self._scores(X)
         if self.loss != "squared":
             return self._loss().output(scores)

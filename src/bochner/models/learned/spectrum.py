@@ -54,15 +54,46 @@ class Spectral:
         return stages[stage]
 
     def frequency_covariance(self, stage: int = 0) -> np.ndarray:
-        """The covariance (d, d) of the learned frequencies of a layer, about zero."""
+        """Return the covariance of the learned frequencies, about zero.
+
+        Parameters
+        ----------
+        stage : int, default=0
+            Which layer; a model of bags has two, that of points and that of embeddings.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            W'W / n_frequencies. Large entries are the directions of x that matter.
+        """
         return covariance(self._stage(stage).learned)
 
     def frequency_components(self, n_components: int = 2, stage: int = 0) -> Components:
-        """The principal components of the learned frequencies of a layer."""
+        """Return the principal components of the learned frequencies.
+
+        Parameters
+        ----------
+        n_components : int, default=2
+            Number of components.
+        stage : int, default=0
+            Which layer; a model of bags has two, that of points and that of embeddings.
+
+        Returns
+        -------
+        Components
+            A named tuple: `axes` of shape (n_components, n_features), `shares` of the variance of shape
+            (n_components,), and `coordinates` of shape (n_frequencies, n_components).
+        """
         return principal_components(self._stage(stage).learned, n_components)
 
     def plot_frequencies(self) -> Any:
-        """A figure with a row a layer: the covariance, and two components of frequencies, learned beside drawn."""
+        """Draw the covariance of the learned frequencies, and two components of them beside the drawn ones.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A figure with a row for each layer.
+        """
         try:
             from matplotlib.figure import Figure
         except ImportError:
