@@ -34,7 +34,19 @@ def _settings() -> dict[str, Any]:
 
 
 def get_config() -> dict[str, Any]:
-    """A copy of the settings of this thread."""
+    """Return the settings of this thread.
+
+    Returns
+    -------
+    dict
+        A copy of the settings by name; `set_config` says what they mean.
+
+    Examples
+    --------
+    >>> from bochner import get_config
+    >>> sorted(get_config())
+    ['block_rows', 'engine', 'memory', 'progress']
+    """
     return _settings().copy()
 
 
@@ -45,12 +57,29 @@ def set_config(
     progress: bool | None = None,
     engine: Any = None,
 ) -> None:
-    """Change settings; what is left at None keeps its value.
+    """Change settings of the library; what is left at None keeps its value.
 
-    memory: budget of one fit or transform, as "4GB", "512MiB" or a number of bytes.
-    block_rows: rows of one block, or "auto" to derive them from the memory budget.
-    progress: whether long work shows a progress bar.
-    engine: who works through the rows, "threads" of this process or worker "processes"; the bits are the same.
+    Settings are those of a thread; a new thread starts with those of the main one.
+
+    Parameters
+    ----------
+    memory : str or int, default=None
+        Memory budget of one fit or transform: '4GB', '512MiB' or a number of bytes.
+    block_rows : int or 'auto', default=None
+        Rows of one block; 'auto' derives them from the memory budget.
+    progress : bool, default=None
+        Whether long work shows a progress bar.
+    engine : {'threads', 'processes'} or Engine, default=None
+        Who works through the blocks: threads of this process, or worker processes. The results have the same bits.
+
+    Examples
+    --------
+    >>> from bochner import get_config, set_config
+    >>> before = get_config()["memory"]
+    >>> set_config(memory="2GB")
+    >>> get_config()["memory"]
+    '2GB'
+    >>> set_config(memory=before)
     """
     if memory is not None:
         bytes_of(memory)
@@ -70,7 +99,25 @@ def _update(settings: dict[str, Any]) -> None:
 
 @contextmanager
 def config_context(**changes: Any) -> Iterator[None]:
-    """Settings for the duration of a `with` block."""
+    """Change settings for the duration of a `with` block.
+
+    Parameters
+    ----------
+    **changes : dict
+        Settings by name, as `set_config` takes them.
+
+    Yields
+    ------
+    None
+        The former settings come back at the end of the block.
+
+    Examples
+    --------
+    >>> from bochner import config_context, get_config
+    >>> with config_context(memory="512MiB"):
+    ...     get_config()["memory"]
+    '512MiB'
+    """
     before = get_config()
     set_config(**changes)
     try:

@@ -82,7 +82,20 @@ TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in (*KNOWN
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model or index in a file. A file that is damaged, hostile or of another kind is refused in one sentence.
+    """Read the model or index that `save` wrote.
+
+    A file that is damaged, hostile or of another kind is refused in one sentence. No code in it is run, and nothing
+    larger than the file is made.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    object
+        The fitted model, or the MaxoutIndex.
 
     Examples
     --------

@@ -102,24 +102,57 @@ def read(
     recipe: Any = None,
     n_columns: int | None = None,
 ) -> Blocks:
-    """Rows of files, in blocks that models fit without ever holding all of them.
+    """Read rows of files in blocks, which models fit without ever holding all of them.
 
-    source : a path, a pattern such as "part-*.parquet" (in the order of names), or a list of paths; Parquet, Arrow,
-        CSV, lines of JSON, .npy, HDF5 or svmlight, compressed text too. Or a frame or Arrow table.
-    target, weight : the columns of targets and of sample weights. Columns of matrices are numbers; the target of .npy
-        may be another .npy, that of HDF5 another dataset; svmlight has its own.
-    drop : columns to leave out.
-    format : "parquet", "ipc", "csv", "json", "npy", "hdf5" or "svmlight", if the name does not tell.
-    standardize : numbers get mean 0 and variance 1, by the means of this pass, which the recipe keeps.
-    missing : "refuse", or "mean": the mean of its column for a number, none of its categories for text. If it is not
-        given, what the recipe says, and "refuse" without one.
-    text : "onehot", "hash", or "auto": one column per category up to `categories` of them, else hashed to as many.
-    text_columns : columns that are text although they look like numbers, such as codes with zeros in front. Other
-        columns of text of which 95 % are numbers or ISO dates are taken for that; the rest is missing, and reported.
-    header, delimiter, encoding : of CSV. rows : the dataset of HDF5 that holds the matrix.
-    decimal : "." or ",", the sign of fractions in text; found out by column if it is not given.
-    recipe : that of a fitted model (model.recipe_), to read rows to predict; nothing is learned then.
-    n_columns : of svmlight, where it is more than the file shows.
+    Files may be Parquet, Arrow, CSV, lines of JSON, .npy, HDF5 or svmlight, and text may be compressed. One pass over
+    the rows learns how columns become numbers; the result keeps it as `recipe`.
+
+    Parameters
+    ----------
+    source : str, path-like, list, frame or table
+        A path, a pattern such as 'part-*.parquet' (in the order of names) or a list of paths; or a frame or Arrow
+        table.
+    target : str or int, default=None
+        Column of the targets; a number for matrices. For .npy it may be another .npy file, for HDF5 another dataset;
+        svmlight has its own targets.
+    weight : str or int, default=None
+        Column of the sample weights.
+    drop : iterable of str or int, default=()
+        Columns to leave out.
+    format : {'parquet', 'ipc', 'csv', 'json', 'npy', 'hdf5', 'svmlight'}, default=None
+        Format of the files; None tells it by their names.
+    standardize : bool, default=True
+        Whether numbers get mean 0 and variance 1.
+    missing : {'refuse', 'mean'}, default=None
+        What becomes of missing values: an error; or the mean of the column for numbers, and no category for text. None
+        is what the recipe says, and 'refuse' without one.
+    text : {'auto', 'onehot', 'hash'}, default='auto'
+        How text becomes numbers: one column for each category, or hashed columns. 'auto' takes the first up to
+        `categories` of them.
+    text_columns : iterable of str, default=()
+        Columns that are text although they look like numbers, such as codes with leading zeros. Other columns of text
+        of which 95 % are numbers or ISO dates are taken for that; the rest is missing, and reported.
+    categories : int, default=64
+        Most categories of a column that get a column each, and the number of hashed columns.
+    header : bool, default=True
+        Whether the first line of CSV holds the names of the columns.
+    delimiter : str, default=None
+        Delimiter of CSV; None finds it out.
+    decimal : {'.', ','}, default=None
+        Decimal sign in text; None finds it out by column.
+    encoding : str, default='utf-8'
+        Encoding of CSV.
+    rows : str, default=None
+        The dataset of HDF5 that holds the matrix.
+    recipe : Recipe, default=None
+        That of a fitted model, `model.recipe_`, to read rows to predict; nothing is learned then.
+    n_columns : int, default=None
+        Number of columns of svmlight, where it is more than the file shows.
+
+    Returns
+    -------
+    Blocks
+        The rows, for `fit`, `predict` and `score` of the models.
 
     Examples
     --------

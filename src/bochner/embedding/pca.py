@@ -38,31 +38,61 @@ MATRICES = 48  # bytes for each number of Z'Z: sums, a part to add, centred, and
 class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal component analysis of random features: kernel PCA that streams.
 
-    The features of each block of rows are made once and only sums of them are kept, so memory does not grow with rows.
-    Everything is that of scikit-learn's PCA fitted to `basis.transform(X)` (times `basis.scale_` for integer
-    precisions, whose sums are exact), signs included: the largest number of each component is positive.
+    The features of each block of rows are made once and only sums of them are kept, so that memory does not grow with
+    rows. All is as in scikit-learn's PCA fitted to the features (times `scale_` for integer precisions), signs
+    included: the largest number of each component is positive.
 
     Parameters
     ----------
-    basis : one of bochner's bases; None is RandomFourier(1000).
-    n_components : how many components.
-    solver : "moments" makes the whole covariance of the m features. "randomized" makes its product with
-        n_components + n_oversamples random columns (Nystrom's approximation), in memory O(m). "auto" takes moments
-        where 48 m^2 bytes are within the memory budget.
-    n_oversamples, n_passes : of "randomized". A further pass over the rows sharpens what the last one found: needed
-        where variances fall off slowly. One pass is all that partial_fit has.
-    kept_rows : how many sampled rows are kept for inverse_transform; 0 for none.
-    scale : how columns are scaled before features are made of them: "robust" by medians and quartiles, with far-out
-        numbers smoothly clipped; "standard" by means and deviations; None not at all, for columns that share a unit, as
-        pixels do. "auto" is "robust", but None where a bandwidth or radius is given as a number or columns are of 8
-        bits. inverse_transform gives rows in the units of X.
-    random_state : seeds the basis if its own is None.
+    basis : Basis, default=None
+        The random features; None is `RandomFourier(1000)`.
+    n_components : int, default=2
+        Number of components.
+    solver : {'auto', 'moments', 'randomized'}, default='auto'
+        'moments' makes the covariance of all features. 'randomized' makes its product with a few random columns
+        (Nystrom's approximation), in less memory. 'auto' takes 'moments' where that is within the memory budget.
+    n_oversamples : int, default=100
+        Columns that 'randomized' takes besides n_components.
+    n_passes : int, default=1
+        Passes over the rows of 'randomized'; more are sharper where variances fall off slowly. `partial_fit` has one.
+    kept_rows : int, default=1000
+        Number of sampled rows to keep for `inverse_transform`; 0 is none.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How the columns of X are scaled before features are made of them: 'robust' by medians and quartiles, with
+        outliers smoothly clipped; 'standard' by means and standard deviations; None not at all, for columns that share
+        a unit, as pixels do. 'auto' is 'robust', but None where a bandwidth or radius is given as a number or X has
+        8-bit columns.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the basis, where that has none of its own.
 
     Attributes
     ----------
-    components_, explained_variance_, explained_variance_ratio_, singular_values_, mean_ : as in scikit-learn.
-    n_components_ ; n_samples_seen_ : rows so far. solver_ : what "auto" chose.
-    design_ : how rows become features, design_.features(X); basis_ : its fitted basis, which is given scaled rows.
+    components_ : ndarray of shape (n_components, n_random_features)
+        Principal axes in the space of features.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variance along each axis.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of each axis in the whole variance.
+    singular_values_ : ndarray of shape (n_components,)
+        Singular values of the centred features.
+    mean_ : ndarray of shape (n_random_features,)
+        Mean of the features.
+    n_components_ : int
+        Number of components.
+    n_samples_seen_ : int
+        Number of rows so far.
+    solver_ : str
+        The solver that was given, or that 'auto' chose.
+    basis_ : Basis
+        The fitted basis. It takes rows scaled as `design_` scales them.
+    design_ : Design
+        From rows to features: `design_.features(X)` scales rows and applies the basis.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    recipe_ : Recipe
+        How the columns of files became numbers; only if they had to.
 
     Examples
     --------
@@ -108,7 +138,20 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # ---- fitting ----
 
     def fit(self, X: Any, y: Any = None) -> FeaturePCA:
-        """Fit to the rows of X, an array or Blocks; y is ignored."""
+        """Fit the components to the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        FeaturePCA
+            The model itself.
+        """
         self._check_parameters()
         for name in [name for name in vars(self) if name.endswith("_") or name == "_sums"]:
             delattr(self, name)
@@ -121,7 +164,20 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> FeaturePCA:
-        """Add rows: the first call settles the basis, later ones only add their sums; components are made when read."""
+        """Add rows. The first call settles the basis; components are computed when they are read.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        FeaturePCA
+            The model itself.
+        """
         self._check_parameters()
         if not hasattr(self, "_sums"):
             self._sums = self._sum(self._begin(X))
@@ -173,32 +229,39 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def basis_(self) -> Basis:
+        """The fitted basis. It takes rows scaled as `design_` scales them."""
         return self.design_.basis
 
     @property
     def components_(self) -> np.ndarray:
+        """Principal axes in the space of features, of shape (n_components, n_random_features)."""
         return self._principal().components
 
     @property
     def explained_variance_(self) -> np.ndarray:
+        """Variance along each axis, of shape (n_components,)."""
         return self._principal().variances
 
     @property
     def explained_variance_ratio_(self) -> np.ndarray:
+        """Share of each axis in the whole variance, of shape (n_components,)."""
         found = self._principal()
         return found.variances / found.total if found.total > 0 else np.zeros_like(found.variances)
 
     @property
     def singular_values_(self) -> np.ndarray:
+        """Singular values of the centred features, of shape (n_components,)."""
         found = self._principal()
         return np.sqrt(found.variances * (found.rows - 1))
 
     @property
     def mean_(self) -> np.ndarray:
+        """Mean of the features, of shape (n_random_features,)."""
         return self._principal().mean
 
     @property
     def n_samples_seen_(self) -> int:
+        """Number of rows so far."""
         check_is_fitted(self, "_sums")
         return int(self._sums.rows)
 
@@ -209,7 +272,18 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # ---- there and back ----
 
     def transform(self, X: Any) -> Any:
-        """The components of the rows of X, an array or Blocks: (features - mean) times components."""
+        """Compute the components of the rows of X: (features - mean) times components.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray or tensor of shape (n_samples, n_components)
+            The components; a torch tensor if X is one.
+        """
         check_is_fitted(self, "_sums")
         return like(self._project(X), X)
 
@@ -224,11 +298,21 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return out
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows in the original columns whose components are about these.
+        """Guess the rows that have given components.
 
-        Few points of feature space are the features of a row, so there is no inverse, but a best guess: the expected
-        row for given components. It is learned from the kept rows by kernel ridge regression on their components, its
-        penalty chosen by rows left out, each column in units of its own, and held within the range of the kept rows.
+        Few points of the space of features are the features of a row, so there is no inverse, but a best guess: the
+        expected row. It is learned from the kept rows by kernel ridge regression on their components, and lies within
+        their range.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Components.
+
+        Returns
+        -------
+        ndarray or tensor of shape (n_samples, n_features)
+            Rows in the original columns and units.
         """
         self._principal()
         if self._kept is None:
@@ -245,9 +329,21 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return like(self._inverse(T), X)
 
     def plot(self, X: Any, labels: Any = None, *, ax: Any = None) -> Any:
-        """Draw the first two components of the rows of X (10,000 sampled ones if there are more), coloured by labels.
+        """Draw the first two components of the rows of X, or of 10,000 sampled ones.
 
-        Gives the matplotlib axes, which are `ax` if that is given.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+        labels : array-like of shape (n_samples,), default=None
+            Labels or numbers to colour the rows by.
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw on; None makes new ones.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
         """
         check_is_fitted(self, "_sums")
         if self.n_components_ < 2:

@@ -99,22 +99,49 @@ class HashMap(UnitMap):
 
 
 class MaxoutHash(Basis):
-    """Codes of rows, such that the number of codes that differ estimates the angle between two rows.
+    """Locality-sensitive codes: the share of codes that differ estimates the angle between two rows.
+
+        C_l(x) = argmax_j <w_lj, x>,   j = 1..pool_size,   l = 1..n_codes.
+
+    Codes of two rows differ with probability 1 - kappa(angle), which `bochner.kernels.Collision` has.
 
     Parameters
     ----------
-    n_codes : number m of codes of a row.
-    pool_size : projections q per code, which is one of 0..q-1; 2 gives the signs of random hyperplanes. A larger pool
-        tells small angles better, a smaller one large angles.
-    center : subtract the mean (of at most 500 sampled rows) first, so that angles are seen from the middle of the
-        data. Where all numbers are positive, as in pictures, all angles from the origin are small and say little.
-    precision : None follows X; "float32", "float64"; "int8" makes exact integer projections, the same codes on every
-        machine.
-    random_state : an integer is the seed.
+    n_codes : int, default=64
+        Number of codes of a row.
+    pool_size : int, default=8
+        Number of projections q of a code, which is one of 0..q-1; 2 gives the signs of random hyperplanes. A larger
+        pool tells small angles better, a smaller one large angles.
+    center : bool, default=False
+        Whether to subtract the mean first, so that angles are seen from the middle of the data. Where all numbers are
+        positive, as in images, all angles seen from the origin are small.
+    precision : {'float32', 'float64', 'int8'}, default=None
+        Number type of the projections. None keeps that of X; 'int8' gives the same codes on every machine.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the projections.
 
     Attributes
     ----------
-    seed_ ; center_ : the point from which angles are seen, or None.
+    center_ : ndarray of shape (n_features_in_,) or None
+        The point from which angles are seen; None is the origin.
+    seed_ : int
+        Seed of the projections.
+    map_ : FeatureMap
+        The map from rows to codes: small, immutable, and callable as `map_(X)`.
+    scale_ : float
+        1.0: codes have no scale.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+    quantizer_ : Quantizer
+        How X is rounded to 8 bits; only for 'int8'.
+    clipped_fraction_ : float
+        Share of the sampled numbers that rounding clips; only for 'int8'.
+
+    See Also
+    --------
+    MaxoutIndex : Nearest neighbours by these codes.
 
     Examples
     --------
@@ -151,21 +178,57 @@ class MaxoutHash(Basis):
 
     @n_components.setter
     def n_components(self, value: int) -> None:
+        """Number of codes, by the name that all bases have."""
         self.n_codes = value
 
     # ---- codes and distances ----
 
     def encode(self, X: Any) -> np.ndarray:
-        """The codes of the rows of X packed to bits, shape (n, bits of a code, codes / 8), uint8."""
+        """Compute the codes of rows, packed to bits.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, bits of a code, n_codes / 8)
+            Packed codes, of type uint8.
+        """
         return pack(self.features(X), self._q)
 
     def hamming(self, A: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
-        """The share of codes that differ, for packed A and B (or A and A): an unbiased estimate of 1 - kappa_q."""
+        """Compute the share of codes that differ.
+
+        Parameters
+        ----------
+        A : ndarray
+            Packed codes of rows, as `encode` makes them.
+        B : ndarray, default=None
+            Packed codes of other rows; None compares those of A with each other.
+
+        Returns
+        -------
+        ndarray of shape (rows of A, rows of B)
+            Distances from 0 to 1: unbiased estimates of 1 - kappa.
+        """
         A = self._require_packed(A)
         return count_differences(A, A if B is None else self._require_packed(B)) / self._m
 
     def standard_error(self, distance: Any) -> np.ndarray:
-        """The standard error of a Hamming distance D, sqrt(D (1 - D) / (m - 1)): its square is unbiased too."""
+        """Return the standard error of a distance D, sqrt(D (1 - D) / (n_codes - 1)).
+
+        Parameters
+        ----------
+        distance : array-like
+            Distances that `hamming` gave.
+
+        Returns
+        -------
+        ndarray
+            Their standard errors.
+        """
         distance = np.asarray(distance, dtype=np.float64)
         if self._m < 2:
             raise ValueError("a standard error needs at least 2 codes; n_codes is 1.")
@@ -174,7 +237,18 @@ class MaxoutHash(Basis):
         return np.sqrt(distance * (1.0 - distance) / (self._m - 1))
 
     def margins(self, X: Any) -> np.ndarray:
-        """By how much each projection loses to the winner of its pool, shape (n, m, q): 0 for the winner itself."""
+        """Compute by how much each projection is below the largest of its pool.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_codes, pool_size)
+            The differences; 0 for the largest itself.
+        """
         check_is_fitted(self)
         X = self.map_.rows(self._checked(X))
         projections = self.map_.project(self.map_.prepared(X), self.map_.weights(dtype=X.dtype))
@@ -199,7 +273,7 @@ class MaxoutHash(Basis):
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
-        """A quantizer may shift X only if angles are not seen from the origin."""
+        """Whether rounding may shift X: only if angles are not seen from the origin."""
         return bool(self.center)
 
     def _fit_rows(self, rows: Any, largest: float) -> Self:

@@ -23,25 +23,45 @@ NOBODY = -1  # the id where fewer neighbours were found than were asked for
 
 
 class MaxoutIndex(SavedIndex, BaseEstimator):
-    """Approximate nearest neighbours by the winners of random pools.
+    """Approximate nearest neighbours by maxout hashing.
 
-    A table has a bucket for each way that `codes_per_table` codes can come out. A query looks into the `n_probes`
-    likeliest buckets of each table, nearest runners-up first, and only rows found there are compared with it.
+    Each of several tables has a bucket for each way that a few codes can come out. A query looks into the likeliest
+    buckets of each table, and only rows found there are compared with it.
 
     Parameters
     ----------
-    n_tables : more of them find more neighbours, for more memory and time.
-    codes_per_table : "auto" takes as many as give about one bucket per row of `fit`.
-    pool_size : projections q per code.
-    n_probes : buckets to look at in each table.
-    metric : "euclidean", or "angular", the angle in radians as seen from `hash_.center_` (or from the origin).
-    center : see angles from the mean of the data, as MaxoutHash does: right for Euclidean distances, and for angles of
-        data whose origin means nothing.
-    precision, random_state : as in MaxoutHash.
+    n_tables : int, default=16
+        Number of tables: more find more neighbours, for more memory and time.
+    codes_per_table : int or 'auto', default='auto'
+        Number of codes of a bucket; 'auto' takes as many as give about one bucket for each row of `fit`.
+    pool_size : int, default=16
+        Number of projections of a code.
+    n_probes : int, default=48
+        Number of buckets to look into in each table.
+    metric : {'euclidean', 'angular'}, default='euclidean'
+        Distance to the rows found; 'angular' is the angle in radians as seen from `hash_.center_`, or from the origin.
+    center : bool, default=True
+        Whether codes see angles from the mean of the data: right for Euclidean distances, and for angles of data whose
+        origin means nothing.
+    precision : {'float32', 'float64', 'int8'}, default=None
+        Number type of the projections. None keeps that of X; 'int8' gives the same codes on every machine.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the projections.
 
     Attributes
     ----------
-    hash_ : the fitted MaxoutHash. ids_ : of the rows in the index, in the order in which they came.
+    hash_ : MaxoutHash
+        The fitted hash.
+    ids_ : ndarray of shape (n_rows,)
+        Ids of the rows in the index, in the order in which they came.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame whose column names are all strings.
+
+    See Also
+    --------
+    MaxoutHash : The codes.
 
     Examples
     --------
@@ -78,7 +98,22 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
     # ---- rows come and go ----
 
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> MaxoutIndex:
-        """Settle seed, centre and size of the tables, and add the rows of X; y is ignored."""
+        """Make the tables, and add the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The rows.
+        y : object, default=None
+            Ignored.
+        ids : array-like of int of shape (n_samples,), default=None
+            Ids of the rows, different integers from 0 on; None numbers them.
+
+        Returns
+        -------
+        MaxoutIndex
+            The index itself.
+        """
         X = self._validate(X, reset=True)
         tables = require_integer("n_tables", self.n_tables)
         self._check_parameters()
@@ -93,12 +128,36 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         return self._insert(X, ids)
 
     def add(self, X: Any, ids: Any = None) -> MaxoutIndex:
-        """Add rows. Ids are integers from 0 on that the index does not have; by default they are numbered on."""
+        """Add rows.
+
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The rows.
+        ids : array-like of int of shape (n_samples,), default=None
+            Ids that the index does not have yet; None numbers them on.
+
+        Returns
+        -------
+        MaxoutIndex
+            The index itself.
+        """
         check_is_fitted(self)
         return self._insert(self._validate(X, reset=False), ids)
 
     def remove(self, ids: Any) -> MaxoutIndex:
-        """Forget the rows with these ids; nothing is left of them."""
+        """Remove rows; nothing is left of them.
+
+        Parameters
+        ----------
+        ids : array-like of int
+            Ids of the rows.
+
+        Returns
+        -------
+        MaxoutIndex
+            The index itself.
+        """
         check_is_fitted(self)
         ids = checked_ids(ids)
         unknown = ids[~np.isin(ids, self.ids_)]
@@ -132,11 +191,29 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         self, X: Any, k: int = 10, *, n_probes: int | None = None, max_candidates: int | None = None,
         return_counts: bool = False,
     ) -> tuple[np.ndarray, ...]:  # fmt: skip
-        """The k nearest of the rows found, as (distances, ids), each of shape (n, k), nearest first.
+        """Find the nearest of the rows in the buckets of each query.
 
-        `n_probes` is taken instead of the index's own. With `max_candidates` only so many rows are compared with a
-        query: those that were found most often. Where fewer than k rows were found, distances end in inf and ids in -1.
-        With `return_counts` also the number of rows each query was compared with.
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The queries.
+        k : int, default=10
+            Number of neighbours.
+        n_probes : int, default=None
+            Buckets to look into in each table; None is that of the index.
+        max_candidates : int, default=None
+            Most rows to compare with a query: those found in most buckets. None compares all.
+        return_counts : bool, default=False
+            Whether to return the number of rows that each query was compared with.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, k)
+            Distances, nearest first; inf where fewer than k rows were found.
+        ids : ndarray of shape (n_samples, k)
+            Ids of the rows; -1 where fewer than k rows were found.
+        counts : ndarray of shape (n_samples,)
+            Rows that each query was compared with; only with return_counts.
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)

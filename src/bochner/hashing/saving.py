@@ -70,7 +70,13 @@ class SavedIndex:
     _next_id: int
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file, whole or not at all; `bochner.load` reads it."""
+        """Write the index to a file, which `bochner.load` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
+        """
         check_is_fitted(self)
         write(self, path, self._to_state(), INDEX_PARTS)
 

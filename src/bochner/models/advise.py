@@ -30,11 +30,46 @@ PER_DEGREE = 8  # features for each effective degree of freedom, where more than
 
 @dataclass(frozen=True)
 class Advice:
-    """What to use, and the expected cost of a fit on all rows. `model()` is the model to fit.
+    """What `advise` recommends: settings, the reasons for them, and the cost of a fit to all rows.
 
-    bandwidth : a multiple of the median distance between (scaled) rows, as RandomFourier takes it.
-    error : squared error of rows left out of a sample, over that of their mean. wrong : the share of their labels that
-    were wrong; None for numbers.
+    Attributes
+    ----------
+    bandwidth : str
+        Multiple of the median distance between (scaled) rows, as RandomFourier takes it.
+    n_components : int
+        Number of features.
+    precision : str
+        Number type of the features.
+    alpha : float
+        Penalty for all rows.
+    solver : str
+        Solver that a fit will take.
+    seconds : float
+        Time that a fit to all rows will take, about.
+    memory : int
+        Bytes of its largest matrices.
+    reasons : tuple of str
+        Why so, in words.
+    scale : str or None
+        How columns are scaled.
+    linear : bool
+        Whether the columns stand beside the features.
+    classification : bool
+        Whether y are labels.
+    error : float
+        Squared error of held-out rows, over that of predicting their mean.
+    wrong : float or None
+        Share of held-out rows whose label was wrong; None for numbers.
+    random_state : int
+        Seed of the features.
+
+    Examples
+    --------
+    >>> import numpy as np, bochner
+    >>> X = np.random.default_rng(0).standard_normal((200, 2))
+    >>> advice = bochner.advise(X, X[:, 0] > 0)
+    >>> advice.classification, type(advice.model()).__name__
+    (True, 'RandomFeatureClassifier')
     """
 
     bandwidth: str
@@ -53,7 +88,18 @@ class Advice:
     random_state: int = 0
 
     def model(self, **parameters: Any) -> Any:
-        """An unfitted RandomFeatureRegressor or RandomFeatureClassifier of these settings; others may be given."""
+        """Return the model of these settings, not fitted.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters of the model to set besides, or in place of those found.
+
+        Returns
+        -------
+        RandomFeatureRegressor or RandomFeatureClassifier
+            The model to fit; it chooses its penalty by the rows it is fitted to.
+        """
         basis = RandomFourier(self.n_components, bandwidth=self.bandwidth)
         precision = None if self.precision == "float64" else self.precision
         return model_of(self, basis, {"precision": precision, **parameters})
@@ -70,9 +116,32 @@ class Advice:
 def advise(
     X: Any, y: Any = None, *, target: str | None = None, classification: bool | None = None, random_state: int = 0
 ) -> Advice:
-    """Advice for RandomFourier on these rows, by folds of a sample of them and a timed block.
+    """Recommend settings for random Fourier features, and say what a fit will cost.
 
-    X, y, target : rows and targets as fit takes them; or Blocks. classification : as for `tune`.
+    A few bandwidths and numbers of features are compared by folds of a sample of the rows, and one block of features is
+    timed. `tune` tries more, with any basis.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+        The rows, as `fit` of the models takes them.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+        The targets; None if `target` or the blocks hold them.
+    target : str, default=None
+        Name of the column of the frame X that holds the targets, in place of y.
+    classification : bool, default=None
+        Whether y are labels. None takes text, booleans and up to 20 different whole numbers for labels.
+    random_state : int, default=0
+        Seed of the features that are tried.
+
+    Returns
+    -------
+    Advice
+        The settings and the reasons for them; `print` shows them, and `.model()` is the model to fit.
+
+    See Also
+    --------
+    tune : Try settings of a basis on growing samples of the rows.
 
     Examples
     --------

@@ -33,10 +33,33 @@ Share = Callable[[Block], np.ndarray]  # which rows of a block take part; it pic
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate: what it was, the number of features and the penalty that suited it, and how it did.
+    """One candidate of `tune`, and how it did.
 
-    error : squared error of the rows left out, over that of their mean; by_fold : of each fold, its sum. wrong : the
-    share of their labels that were wrong; None for numbers.
+    Attributes
+    ----------
+    settings : dict
+        Parameters of the basis.
+    components : int
+        Number of features that suited it.
+    alpha : float
+        Penalty that suited it.
+    error : float
+        Squared error of held-out rows, over that of predicting their mean.
+    rows : int
+        Rows that it was tried on.
+    rounds : int
+        Rounds that it stayed in.
+    wrong : float or None
+        Share of held-out rows whose label was wrong; None for numbers.
+    by_fold : tuple of float
+        Squared errors of each fold, summed.
+
+    Examples
+    --------
+    >>> from bochner.models import Trial
+    >>> one, other = (Trial({}, 100, 1.0, error, 500, 1) for error in (0.2, 0.1))
+    >>> other.rank < one.rank
+    True
     """
 
     settings: dict[str, Any]
@@ -50,14 +73,24 @@ class Trial:
 
     @property
     def rank(self) -> tuple[float, float]:
-        """Smaller is better: wrong labels, and of equals squared error; numbers have that alone."""
+        """Smaller is better: wrong labels and, of equals, squared error; for numbers squared error alone."""
         return self.error if self.wrong is None else self.wrong, self.error
 
     def is_level(self, other: Trial) -> bool:
-        """Whether this is no worse than the other one but for noise: by a hundredth, or by standard errors.
+        """Say whether this trial is no worse than another one, but for noise.
 
-        Of squared errors they are those of differences over folds: where a few far-out rows decide, folds disagree.
-        Of labels both the share of wrong ones and the squared error must be level.
+        Squared errors may differ by a hundredth, or by standard errors of their differences over folds. Of labels both
+        the share of wrong ones and the squared error must be level.
+
+        Parameters
+        ----------
+        other : Trial
+            The trial to compare with.
+
+        Returns
+        -------
+        bool
+            Whether it is no worse.
         """
         if self.wrong is not None and other.wrong is not None:
             rows = max(self.rows, 1)

@@ -37,9 +37,35 @@ FARTHEST = {"bandwidth": 128.0, "pool_size": 64}  # times the first candidates; 
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best candidate as a basis to fit, its penalty and how rows are scaled; and all trials, the best first.
+    """What `tune` found: the best settings, and all trials.
 
-    `model()` is the model to fit. notes : in words, where the best lies at an end of what was tried.
+    Attributes
+    ----------
+    basis : Basis
+        The best basis, not fitted.
+    alpha : float
+        Its penalty.
+    trials : tuple of Trial
+        All candidates, the best first.
+    scale : str or None
+        How columns are scaled.
+    linear : bool
+        Whether the columns stand beside the features.
+    classification : bool
+        Whether y are labels.
+    random_state : int
+        Seed of the features.
+    notes : tuple of str
+        In words, where the best lies at an end of what was tried.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomMaxout, tune
+    >>> X = np.random.default_rng(0).standard_normal((300, 2))
+    >>> tuned = tune(X, abs(X[:, 0]), basis=RandomMaxout(64), pool_sizes=[2, 4], components=[64])
+    >>> len(tuned.trials), tuned.basis.pool_size in (2, 4)
+    (2, True)
     """
 
     basis: Basis
@@ -52,7 +78,18 @@ class Tuned:
     notes: tuple[str, ...] = ()
 
     def model(self, **parameters: Any) -> Any:
-        """An unfitted RandomFeatureRegressor or RandomFeatureClassifier of these settings; others may be given."""
+        """Return the model of these settings, not fitted.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters of the model to set besides, or in place of those found.
+
+        Returns
+        -------
+        RandomFeatureRegressor or RandomFeatureClassifier
+            The model to fit; it chooses its penalty by the rows it is fitted to.
+        """
         return model_of(self, self.basis, parameters)
 
     def __str__(self) -> str:
@@ -84,20 +121,44 @@ def tune(
     scale: str | None = "auto",
     random_state: int = 0,
 ) -> Tuned:
-    """Choose settings of a basis by rows left out: by squared error, and labels by how many are wrong.
+    """Choose settings of a basis by held-out rows: bandwidth or pool size, and number of features.
 
-    X, y, target : rows and targets as fit takes them; or Blocks.
-    basis : the kind of basis, and the most features to try.
-    bandwidths : candidates, numbers or multiples such as "0.5*median"; eight multiples of the median distance if None,
-        and more beyond the ends if the best is there. pool_sizes : likewise, of maxout and gates.
-    components : numbers of features; the most there are and its halves down to an eighth if None. Fewer than the most
-        are taken where they are better by more than noise.
-    classification : whether y are labels; if None, text, truth values and up to 20 different whole numbers are.
-    scale : how columns are scaled, as in RandomFeatureRegressor.
+    All candidates start on a small random share of the rows; in each round the better half stays and the share doubles
+    (successive halving). Numbers are judged by squared error, labels by how many are wrong.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+        The rows, as `fit` of the models takes them.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+        The targets; None if `target` or the blocks hold them.
+    target : str, default=None
+        Name of the column of the frame X that holds the targets, in place of y.
+    basis : Basis, default=None
+        The kind of basis, with the most features to try; None is `RandomFourier(1000)`.
+    bandwidths : sequence of float or str, default=None
+        Candidates: numbers, or multiples such as '0.5*median'. None is eight multiples of the median distance, and more
+        beyond the ends if the best is there.
+    pool_sizes : sequence of int, default=None
+        Candidates for RandomMaxout and GatedLinear. None is 2 to 16, and more beyond if the best is at the end.
+    components : sequence of int, default=None
+        Numbers of features to try. None is that of the basis, and its halves down to an eighth. Fewer than the most are
+        taken where they are better by more than noise.
+    classification : bool, default=None
+        Whether y are labels. None takes text, booleans and up to 20 different whole numbers for labels.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How columns are scaled, as in RandomFeatureRegressor.
+    random_state : int, default=0
+        Seed of the features and of the samples.
 
     Returns
     -------
-    A Tuned with `model()`, the unfitted model of these settings; `basis`, `alpha`, `scale`, `trials` and `notes`.
+    Tuned
+        The settings and all trials; `.model()` is the model to fit.
+
+    See Also
+    --------
+    advise : Settings for RandomFourier, with what a fit will cost.
 
     Examples
     --------

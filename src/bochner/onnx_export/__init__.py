@@ -31,12 +31,31 @@ __all__ = ["export", "features_to_bytes", "to_bytes"]
 
 
 def export(model: Any, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
-    """Write a fitted model of random or learned features, or of an exact kernel, to `path`, whole or not at all.
+    """Write a fitted model of random or learned features, or of an exact kernel, as an ONNX file.
 
-    dtype : "float32" or "float64", the type of the input `X` (n, columns) and of the outputs.
-    Outputs: `predictions` (n,) or (n, targets) of a regressor; `label` (n,), int64 or string, and `scores` (n,) or
-    (n, classes) of a classifier, as `predict` and `decision_function` give them. Opset 18; tried with onnxruntime 1.15,
-    1.20 and 1.31.
+    The graph takes `X` of shape (n, columns). A regressor gives `predictions`, (n,) or (n, targets). A classifier gives
+    `label` (n,), int64 or string, and `scores`, (n,) or (n, classes). The opset is 18; it was tried with onnxruntime
+    1.15, 1.20 and 1.31.
+
+    Parameters
+    ----------
+    model : object
+        The fitted model.
+    path : str or path-like
+        Where to write. The file appears whole or not at all.
+    dtype : {'float32', 'float64'}, default='float32'
+        Type of the input and of the outputs.
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy
+    >>> from bochner import RandomFeatureRegressor, RandomFourier, onnx_export
+    >>> X = numpy.linspace(-3, 3, 50)[:, None]
+    >>> model = RandomFeatureRegressor(RandomFourier(20), random_state=0).fit(X, numpy.sin(X[:, 0]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     onnx_export.export(model, os.path.join(folder, "model.onnx"))
+    ...     os.listdir(folder)
+    ['model.onnx']
     """
     data = to_bytes(model, dtype=dtype)
     with replacing(path) as file:
@@ -44,7 +63,29 @@ def export(model: Any, path: str | os.PathLike[str], *, dtype: str = "float32") 
 
 
 def to_bytes(model: Any, *, dtype: str = "float32") -> bytes:
-    """What `export` writes."""
+    """Return what `export` writes.
+
+    Parameters
+    ----------
+    model : object
+        The fitted model.
+    dtype : {'float32', 'float64'}, default='float32'
+        Type of the input and of the outputs.
+
+    Returns
+    -------
+    bytes
+        The ONNX file.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from bochner import RandomFeatureRegressor, RandomFourier, onnx_export
+    >>> X = numpy.linspace(-3, 3, 50)[:, None]
+    >>> model = RandomFeatureRegressor(RandomFourier(20), random_state=0).fit(X, numpy.sin(X[:, 0]))
+    >>> len(onnx_export.to_bytes(model)) > 100
+    True
+    """
     require_onnx("to_onnx")
     from .model import build
 
@@ -52,9 +93,28 @@ def to_bytes(model: Any, *, dtype: str = "float32") -> bytes:
 
 
 def features_to_bytes(feature_map: FeatureMap, *, dtype: str = "float32") -> bytes:
-    """A map alone as an ONNX file: from `X` (n, inputs) to `features` (n, columns), in double.
+    """Return a feature map alone as an ONNX file, from `X` (n, inputs) to `features` (n, columns), in double.
 
     Integer maps give the same integers; their scale is not in the file.
+
+    Parameters
+    ----------
+    feature_map : FeatureMap
+        The map, such as `basis.map_`.
+    dtype : {'float32', 'float64'}, default='float32'
+        Type of the input.
+
+    Returns
+    -------
+    bytes
+        The ONNX file.
+
+    Examples
+    --------
+    >>> from bochner import RandomStumps, onnx_export
+    >>> basis = RandomStumps(4, random_state=0).fit([[1.0], [-1.0]])
+    >>> len(onnx_export.features_to_bytes(basis.map_)) > 100
+    True
     """
     require_onnx("features_to_bytes")
     from .model import build_features

@@ -30,18 +30,38 @@ def mmd(
     scale: str | None = "auto",
     random_state: Any = None,
 ) -> float:
-    """The squared maximum mean discrepancy between two samples, in one pass and memory that does not grow with rows.
+    """Estimate the squared maximum mean discrepancy (MMD) between two samples.
+
+    It is the squared distance between the means of their features, 0 if both have one distribution. Rows are read once,
+    and memory does not grow with their number.
 
     Parameters
     ----------
-    X, Y : rows of the two samples: arrays, CSR matrices, frames, tensors or Blocks.
-    basis : the random features whose kernel compares them; None is RandomFourier(1000). It is fitted to sampled rows of
-        both samples together.
-    unbiased : leave out each row's product with itself; else the squared distance between mean features.
-    scale : how columns are scaled before, as learned from both samples together: "robust" by medians and quartiles,
-        with far-out numbers smoothly clipped; "standard" by means and deviations; None not at all. "auto" is "robust",
-        but None where a bandwidth or radius is given as a number, or columns are of 8 bits and so share a unit.
-    random_state : seeds the basis if its own is None.
+    X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples_x, n_features)
+        Rows of the first sample.
+    Y : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples_y, n_features)
+        Rows of the second sample.
+    basis : Basis, default=None
+        The random features whose kernel compares the samples; None is `RandomFourier(1000)`. It is fitted to rows of
+        both samples.
+    unbiased : bool, default=True
+        Whether products of a row with itself are left out. If False the result is the squared distance between mean
+        features, which is never negative.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How columns are scaled, as learned from both samples together: 'robust' by medians and quartiles, with outliers
+        smoothly clipped; 'standard' by means and standard deviations; None not at all. 'auto' is 'robust', but None
+        where a bandwidth or radius is given as a number or columns have 8 bits.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the basis, where that has none of its own.
+
+    Returns
+    -------
+    float
+        The squared MMD.
+
+    See Also
+    --------
+    mmd_test : Is it larger than chance would have it?
 
     Examples
     --------
@@ -68,22 +88,43 @@ def mmd_test(
     scale: str | None = "auto",
     random_state: Any = None,
 ) -> TwoSampleResult:
-    """Test whether two samples have one law, in one pass and memory that does not grow with rows.
+    """Test whether two samples have one distribution.
+
+    Rows are read once, and memory does not grow with their number.
 
     Parameters
     ----------
-    X, Y, basis, scale, random_state : as for `mmd`; the seed of the basis seeds relabelings too.
-    null : the law of the statistic if both samples have one law.
-        "permutation" : rows change samples at random. For independent rows, however few.
-        "wild" : signs at random on neighbouring rows, `block_length` of them sharing one. For rows that depend on
-            those nearby, as in a series in time: take a length well above the reach of that dependence.
-        "asymptotic" : a sum of chi-squares weighted by the eigenvalues of the covariance of features. For independent
-            rows, hundreds or more; the only one whose p-values may be tiny.
-    n_resamples : relabelings for the first two; the smallest p-value is 1/(n_resamples + 1).
+    X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples_x, n_features)
+        Rows of the first sample.
+    Y : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples_y, n_features)
+        Rows of the second sample.
+    basis : Basis, default=None
+        The random features whose kernel compares the samples; None is `RandomFourier(1000)`. It is fitted to rows of
+        both samples.
+    null : {'permutation', 'wild', 'asymptotic'}, default='permutation'
+        Distribution of the statistic if both samples have one distribution. 'permutation' exchanges rows between
+        samples at random: for independent rows, however few. 'wild' gives random signs to groups of block_length
+        neighbouring rows: for rows that depend on those nearby, as in time series. 'asymptotic' is a weighted sum of
+        chi-squares: for hundreds of independent rows or more, and the only one whose p-values may be tiny.
+    n_resamples : int, default=499
+        Number of resamples of the first two; the smallest p-value is 1 / (n_resamples + 1).
+    block_length : int, default=1
+        For 'wild', how many neighbouring rows share a sign; it should be well above the reach of their dependence.
+    scale : {'auto', 'robust', 'standard'} or None, default='auto'
+        How columns are scaled, as learned from both samples together: 'robust' by medians and quartiles, with outliers
+        smoothly clipped; 'standard' by means and standard deviations; None not at all. 'auto' is 'robust', but None
+        where a bandwidth or radius is given as a number or columns have 8 bits.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the basis, where that has none of its own.
 
     Returns
     -------
-    A TwoSampleResult with `statistic`, `pvalue`, `unbiased`, `witness(X)`, `features` and more.
+    TwoSampleResult
+        The result, with `statistic`, `pvalue`, `witness(X)` and more.
+
+    See Also
+    --------
+    mmd : The discrepancy alone.
 
     Examples
     --------

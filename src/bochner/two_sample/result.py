@@ -17,15 +17,41 @@ from ..models.unlabelled import valid_rows
 class TwoSampleResult:
     """The outcome of `mmd_test`.
 
-    statistic : the squared length of the difference of mean features, the biased estimate of the squared MMD.
-    pvalue : the chance of a statistic as large if both samples have one law.
-    unbiased : the unbiased estimate of the squared MMD; below zero by chance if the laws are equal.
-    null : how the p-value was found. null_statistics : the statistics of the relabelings, or None.
-    difference : mean features (times design.scale_) of X less those of Y.
-    scores : each difference over its standard error. features : columns of features, those that differ most first.
-    design : how rows become features: design.features(X) scales them and applies the fitted basis.
-    basis : the fitted basis, which is to be given scaled rows.
-    rows : of X and of Y. recipe : how columns of files became numbers, or None.
+    Attributes
+    ----------
+    statistic : float
+        Squared distance between mean features: the biased estimate of the squared MMD.
+    pvalue : float
+        Probability of a statistic as large if both samples have one distribution.
+    unbiased : float
+        The unbiased estimate of the squared MMD; it may be below 0.
+    null : str
+        How the p-value was found.
+    rows : tuple of two int
+        Numbers of rows of X and of Y.
+    design : Design
+        From rows to features: `design.features(X)` scales rows and applies the fitted basis.
+    difference : ndarray of shape (n_components,)
+        Mean features of X less those of Y.
+    scores : ndarray of shape (n_components,)
+        Each difference over its standard error.
+    null_statistics : ndarray of shape (n_resamples,) or None
+        Statistics of the resamples.
+    recipe : Recipe or None
+        How the columns of files became numbers.
+    basis : Basis
+        The fitted basis, which takes scaled rows.
+    features : ndarray of shape (n_components,)
+        Numbers of the features, those that differ most first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import mmd_test
+    >>> rng = np.random.default_rng(0)
+    >>> result = mmd_test(rng.normal(size=(100, 1)), rng.normal(size=(100, 1)), random_state=0)
+    >>> bool(result.pvalue > 0.05), result.rows
+    (True, (100, 100))
     """
 
     statistic: float
@@ -41,16 +67,28 @@ class TwoSampleResult:
 
     @property
     def basis(self) -> Basis:
+        """The fitted basis, which takes scaled rows."""
         return self.design.basis
 
     @property
     def features(self) -> np.ndarray:
+        """Numbers of the features, those that differ most first."""
         return np.argsort(-np.abs(self.scores), kind="stable")
 
     def witness(self, X: Any) -> np.ndarray:
-        """The witness function at rows X (an array or Blocks): positive where the first sample is the denser one.
+        """Compute the witness function, which is positive where the first sample is the denser one.
 
         It is the mean of k(x, .) over the first sample less that over the second.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The function at each row.
         """
         if self.recipe is not None and not isinstance(X, Blocks):
             X = self.recipe.encode(X)
