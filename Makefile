@@ -23,11 +23,12 @@ $(INSTALLED): pyproject.toml papers/pyproject.toml CMakeLists.txt $(NATIVE)
 demo: $(INSTALLED)   ## install, then the main job on the bundled handwritten digits
 	$(BIN)/bochner demo
 
-lint: $(INSTALLED)   ## style, types, and who may import whom
+lint: $(INSTALLED)   ## style, types, who may import whom, and docstrings of public names
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	PYTHONPATH=tests $(BIN)/python -m helpers.docstrings
 
 test: lint   ## everything a change must pass
 	$(PYTEST) $(BOTH) -m "not slow and not torch"

@@ -19,7 +19,16 @@ from .validation import require_choice, require_positive
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """A convex loss, a sum over the k outputs of a row unless it says otherwise."""
+    """What all losses share: value, gradient and curvature, and how steep they can be.
+
+    A loss is convex, and a sum over the outputs of a row unless it says otherwise. This class is abstract.
+
+    Examples
+    --------
+    >>> from bochner.losses import Hinge, Loss
+    >>> isinstance(Hinge(), Loss), Hinge().at_zero()
+    (True, 1.0)
+    """
 
     classifies = True
     smooth = True  # whether the gradient is continuous, as Newton's method needs it
@@ -27,32 +36,111 @@ class Loss(ABC):
 
     @abstractmethod
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The loss of each row (n,)."""
+        """Compute the loss of each row.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The losses.
+        """
 
     @abstractmethod
     def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """By the scores (n, k); of a loss with a kink, some subgradient."""
+        """Compute the gradient by the scores; of a loss with a kink, some subgradient.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The gradient.
+        """
 
     @abstractmethod
     def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Second derivatives by each score (n, k); zero where there is none."""
+        """Compute second derivatives by each score; zero where there is none.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The second derivatives.
+        """
 
     def curve(self, f: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The second derivative times a change v (n, k) of the scores."""
+        """Compute the second derivative times a change of the scores.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+        v : ndarray of shape (n_samples, n_outputs)
+            The change.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The product.
+        """
         return self.curvature(f, y) * v
 
     @abstractmethod
     def lipschitz(self, bound: float) -> float:
-        """How steep the loss of a label is in one score up to `bound` in size; with k scores, up to sqrt(k) of it."""
+        """Return how steep the loss of a label is in one score; with k scores, up to sqrt(k) times that.
+
+        Parameters
+        ----------
+        bound : float
+            Largest size of a score.
+
+        Returns
+        -------
+        float
+            The Lipschitz constant.
+        """
 
     def at_zero(self) -> float:
-        """The loss of a score 0 with a label 1."""
+        """Return the loss of a score 0 with a label 1.
+
+        Returns
+        -------
+        float
+            The loss.
+        """
         return float(self.value(np.zeros((1, 1)), np.ones((1, 1)))[0])
 
 
 @dataclass(frozen=True)
 class Squared(Loss):
-    """(y - f)^2"""
+    """Squared error, (y - f)^2: the loss of least squares, for numbers and labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.losses import Squared
+    >>> Squared().value(np.array([[1.0]]), np.array([[3.0]]))
+    array([4.])
+    """
 
     degree = 2
 
@@ -71,7 +159,15 @@ class Squared(Loss):
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """max(0, 1 - y f), for each class against the rest."""
+    """The hinge loss of support vector machines, max(0, 1 - y f), for each class against the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.losses import Hinge
+    >>> Hinge().value(np.array([[0.5], [2.0]]), np.ones((2, 1)))
+    array([0.5, 0. ])
+    """
 
     smooth = False
 
@@ -85,7 +181,22 @@ class Hinge(Loss):
         return np.zeros_like(f)
 
     def nearest(self, f: np.ndarray, y: np.ndarray, step: Any) -> np.ndarray:
-        """The proximal map: argmin over t of step loss(t) + (t - f)^2 / 2."""
+        """Compute the proximal map: argmin over t of step loss(t) + (t - f)^2 / 2.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+        step : float or ndarray
+            Weight of the loss.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The minimum t.
+        """
         margin = y * f
         return y * np.where(margin < 1.0, np.minimum(margin + step, 1.0), margin)
 
@@ -95,7 +206,15 @@ class Hinge(Loss):
 
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
-    """max(0, 1 - y f)^2, for each class against the rest."""
+    """The squared hinge loss, max(0, 1 - y f)^2, for each class against the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.losses import SquaredHinge
+    >>> SquaredHinge().value(np.array([[0.5], [2.0]]), np.ones((2, 1)))
+    array([0.25, 0.  ])
+    """
 
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.sum(np.maximum(1.0 - y * f, 0.0) ** 2, axis=1)
@@ -112,7 +231,15 @@ class SquaredHinge(Loss):
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """log(1 + exp(-y f)) for two classes; for more, -log softmax(f) at the right one, together for all outputs."""
+    """The logistic loss, log(1 + exp(-y f)); for more than two classes -log softmax(f) at the right one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.losses import Logistic
+    >>> Logistic().value(np.zeros((1, 1)), np.ones((1, 1))).round(4)
+    array([0.6931])
+    """
 
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         if f.shape[1] == 1:
@@ -135,13 +262,32 @@ class Logistic(Loss):
         return p * (v - np.sum(p * v, axis=1, keepdims=True))
 
     def lipschitz(self, bound: float) -> float:
-        """Of two classes; softmax is never steeper than 1 in a score."""
+        """Return how steep the loss of two classes is in a score; softmax is never steeper than 1.
+
+        Parameters
+        ----------
+        bound : float
+            Largest size of a score.
+
+        Returns
+        -------
+        float
+            The Lipschitz constant.
+        """
         return float(expit(bound))
 
 
 @dataclass(frozen=True)
 class Exponential(Loss):
-    """exp(-y f), for each class against the rest."""
+    """The exponential loss of boosting, exp(-y f), for each class against the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.losses import Exponential
+    >>> Exponential().value(np.zeros((1, 1)), np.ones((1, 1)))
+    array([1.])
+    """
 
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):  # an infinite loss is one that no step is taken to
@@ -161,9 +307,25 @@ class Exponential(Loss):
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """scale + scale H((f - y)/scale), H(r) = r^2 up to |r| = epsilon, and a line beyond; as scikit-learn has it.
+    """The Huber loss: squared for small errors, linear for large ones, so that outliers count for less.
 
-    With the scale (one per output) in it the loss is convex in both, and the scale can be learned: by `best_scale`.
+        scale + scale H((f - y) / scale),   H(r) = r^2 up to |r| = epsilon, and a line beyond,
+
+    as in scikit-learn's HuberRegressor. The loss is convex in the scale too, which a fit learns.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.35
+        Where the line begins, in scales; greater than 1.
+    scale : float or ndarray of shape (n_outputs,), default=1.0
+        Size of usual errors; a fit replaces it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.losses import Huber
+    >>> Huber().value(np.array([[1.0], [10.0]]), np.zeros((2, 1)))
+    array([ 2.    , 26.1775])
     """
 
     epsilon: float = 1.35
@@ -185,9 +347,23 @@ class Huber(Loss):
         return np.where(np.abs(f - y) < self.epsilon * self.scale, 2.0 / self.scale, 0.0)
 
     def best_scale(self, residuals: np.ndarray, weight: np.ndarray, least: Any = 0.0) -> np.ndarray:
-        """For each column of residuals (n, k) the scale s of smallest loss, sum of w min(r/s, epsilon)^2 = sum of w.
+        """Find the scale of smallest loss: that with sum of w min(r / s, epsilon)^2 = sum of w.
 
         Of sorted residuals it is known how many are near at it; then s^2 = near squares / (total - epsilon^2 far).
+
+        Parameters
+        ----------
+        residuals : ndarray of shape (n_samples, n_outputs)
+            Errors.
+        weight : ndarray of shape (n_samples,)
+            Weights of the rows.
+        least : float or ndarray of shape (n_outputs,), default=0.0
+            Smallest scale.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs,)
+            The scales.
         """
         order = np.argsort(np.abs(residuals), axis=0)
         r = np.take_along_axis(np.abs(residuals), order, axis=0)
@@ -202,7 +378,20 @@ class Huber(Loss):
         return np.maximum(np.sqrt(np.divide(squares, left, out=np.zeros_like(left), where=known)), least)
 
     def mixed(self, f: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Second derivatives by score and scale, and twice by the scale (n, k)."""
+        """Compute second derivatives by score and scale, and twice by the scale.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+
+        Returns
+        -------
+        tuple of two ndarray of shape (n_samples, n_outputs)
+            The derivatives.
+        """
         r = (f - y) / self.scale
         r = np.where(np.abs(r) < self.epsilon, r, 0.0)
         return -2.0 * r / self.scale, 2.0 * r**2 / self.scale
@@ -213,10 +402,22 @@ class Huber(Loss):
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(Loss):
-    """max(0, |f - y| - epsilon)
+    """The loss of support vector regression, max(0, |f - y| - epsilon): errors up to epsilon cost nothing.
 
-    epsilon is in the units of y (one number, or one for each output); with `in_spreads`, as where the loss is given by
-    its name, in spreads of y: the median distance from the median, times 1.48, the deviation of normal targets.
+    Parameters
+    ----------
+    epsilon : float or array-like of shape (n_outputs,), default=0.1
+        Width of the tube, in the units of y.
+    in_spreads : bool, default=False
+        Whether epsilon is in robust standard deviations of y (1.48 times the median distance from the median), as where
+        the loss is given by its name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(0.5).value(np.array([[0.25], [2.0]]), np.zeros((2, 1)))
+    array([0. , 1.5])
     """
 
     epsilon: Any = 0.1
@@ -239,7 +440,22 @@ class EpsilonInsensitive(Loss):
         return np.zeros_like(f)
 
     def nearest(self, f: np.ndarray, y: np.ndarray, step: Any) -> np.ndarray:
-        """The proximal map: argmin over t of step loss(t) + (t - f)^2 / 2."""
+        """Compute the proximal map: argmin over t of step loss(t) + (t - f)^2 / 2.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+        step : float or ndarray
+            Weight of the loss.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The minimum t.
+        """
         beyond = np.maximum(np.abs(f - y) - self.epsilon, 0.0)
         return f - np.sign(f - y) * np.minimum(beyond, step)
 
@@ -265,6 +481,7 @@ def log_sum_exp(f: np.ndarray) -> np.ndarray:
 
 
 def name_of(loss: Loss) -> str:
+    """Return the name of a loss, as models take it."""
     return next(name for name, known in LOSSES.items() if type(known) is type(loss))
 
 

@@ -61,7 +61,34 @@ class Centered(NamedTuple):
 
 @dataclass
 class Moments:
-    """rows is how many were added; weight is the sum of their weights (rows if there are none)."""
+    """Sums over rows of features z and targets y, from which ridge coefficients follow; they add and subtract.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows were added.
+    weight : float
+        Sum of their weights; their number if there are none.
+    sum_z : ndarray of shape (n_components,)
+        Sum of the features.
+    sum_y : ndarray of shape (n_outputs,)
+        Sum of the targets.
+    gram : ndarray of shape (n_components, n_components)
+        Z'Z, integers if the features are.
+    cross : ndarray of shape (n_components, n_outputs)
+        Z'Y.
+    square : ndarray of shape (n_outputs, n_outputs)
+        Y'Y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.moments import Moments
+    >>> Z, Y = np.array([[1.0], [2.0], [3.0]]), np.ones((3, 1))
+    >>> whole, parts = Moments.of(Z, Y), Moments.of(Z[:1], Y[:1]) + Moments.of(Z[1:], Y[1:])
+    >>> whole.gram, bool((whole.gram == parts.gram).all())
+    (array([[14.]]), True)
+    """
 
     rows: int
     weight: Array
@@ -73,7 +100,22 @@ class Moments:
 
     @classmethod
     def of(cls, features: Array, y: Array, weight: Array | None = None) -> Moments:
-        """The moments of some rows, as Rows has them."""
+        """Sum some rows.
+
+        Parameters
+        ----------
+        features : ndarray, CSR matrix or tensor of shape (n_samples, n_components)
+            The features.
+        y : ndarray or tensor of shape (n_samples, n_outputs)
+            The targets.
+        weight : ndarray or tensor of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+
+        Returns
+        -------
+        Moments
+            Their sums.
+        """
         n = features.shape[0]
         if weight is not None:
             root = namespace(weight).sqrt(weight)
@@ -91,7 +133,20 @@ class Moments:
 
     @staticmethod
     def plus_rows(total: Moments | None, rows: Rows) -> Moments:
-        """The moments with those of more rows, in place: integers are summed where the sums are, in no other matrix."""
+        """Add more rows in place: integers are summed where the sums are, in no other matrix.
+
+        Parameters
+        ----------
+        total : Moments or None
+            Sums so far, which are changed.
+        rows : Rows
+            The rows to add.
+
+        Returns
+        -------
+        Moments
+            The sums of all.
+        """
         if total is None:
             return Moments.of(*rows)
         features, y, weight = rows
@@ -126,7 +181,18 @@ class Moments:
         return left
 
     def shifted_targets(self, by: Array) -> Moments:
-        """The moments if `by` (k,) had been added to every target."""
+        """Return the sums if some numbers had been added to every target.
+
+        Parameters
+        ----------
+        by : ndarray of shape (n_outputs,)
+            The numbers.
+
+        Returns
+        -------
+        Moments
+            The sums.
+        """
         outer, by = namespace(self.gram).outer, like(by, self.gram)
         sum_y = self.sum_y + self.weight * by
         square = self.square + outer(self.sum_y, by) + outer(by, sum_y)
@@ -149,17 +215,47 @@ class Moments:
         return self
 
     def prefix(self, columns: int) -> Moments:
-        """The moments of the first columns alone."""
+        """Return the sums of the first features alone.
+
+        Parameters
+        ----------
+        columns : int
+            Number of features.
+
+        Returns
+        -------
+        Moments
+            The sums.
+        """
         part = slice(None, columns)
         parts = self.sum_z[part], self.sum_y, self.gram[part, part], self.cross[part], self.square
         return Moments(self.rows, self.weight, *parts)
 
     def centered(self, scale: Any = 1.0, intercept: bool = True) -> Centered:
-        """The problem in float64, features times `scale`: a number, or one for each of them."""
+        """Return the least-squares problem after the intercept is taken out, in float64.
+
+        Parameters
+        ----------
+        scale : float or ndarray of shape (n_components,), default=1.0
+            Factor of the features.
+        intercept : bool, default=True
+            Whether there is an intercept.
+
+        Returns
+        -------
+        Centered
+            The problem: minimise |y - Z b|^2 + alpha |b|^2.
+        """
         return _centered(self, [self.gram], scale, intercept)
 
     def deviations(self) -> Array:
-        """The standard deviation of each feature, in its own units."""
+        """Return the standard deviation of each feature, in its own units.
+
+        Returns
+        -------
+        ndarray of shape (n_components,)
+            The standard deviations.
+        """
         squares, sums = (cast(part, "float64") / float(self.weight) for part in (self.gram.diagonal(), self.sum_z))
         return namespace(squares).sqrt((squares - sums**2).clip(min=0.0))
 
@@ -211,14 +307,17 @@ class FoldedMoments:
         return FoldedMoments([None if part is None else part.prefix(columns) for part in self.folds])
 
     def shifted_targets(self, by: Array) -> FoldedMoments:
+        """The moments if `by` (k,) had been added to every target."""
         return FoldedMoments([None if part is None else part.shifted_targets(by) for part in self.folds])
 
     @property
     def rows(self) -> int:
+        """Number of rows of all folds."""
         return sum(part.rows for part in self._parts)
 
     @property
     def features(self) -> int:
+        """Number of features."""
         return len(self._parts[0].sum_z)
 
     def total(self) -> Moments:

@@ -40,6 +40,18 @@ class BasisLayer(nn.Module):
         self.out_features = int(self.basis.n_components)
 
     def forward(self, x: Any) -> Any:
+        """Compute the features of rows.
+
+        Parameters
+        ----------
+        x : Tensor of shape (..., in_features)
+            The rows.
+
+        Returns
+        -------
+        Tensor of shape (..., out_features)
+            The features.
+        """
         if x.shape[-1] != self.in_features:  # padding to a power of two would hide it
             raise ValueError(f"the layer takes {self.in_features} columns; the input has {x.shape[-1]}.")
         return self._features(x)
@@ -73,6 +85,13 @@ class BasisLayer(nn.Module):
             self.register_buffer(name, tensor)
 
     def extra_repr(self) -> str:
+        """Return what `print` shows of the layer.
+
+        Returns
+        -------
+        str
+            Its sizes and its basis.
+        """
         return f"{self.in_features}, {self.out_features}, basis={self.basis!r}, learnable={self.learnable}"
 
 
@@ -94,14 +113,22 @@ def fitted(basis: Basis, in_features: int | None, kind: type[Basis]) -> Basis:
 
 
 class FourierLayer(BasisLayer):
-    """Random Fourier features as a layer: cos<w, x>, sin<w, x>.
+    """Random Fourier features as a torch layer: cos<w, x>, sin<w, x>.
+
+    Frozen, the layer is `basis.transform`; learnable, that is where it starts.
 
     Parameters
     ----------
-    basis : a RandomFourier; if it is not fitted, a copy is, to `in_features` columns.
-    in_features : columns of the input, for a basis that is not fitted.
-    learnable : make frequencies and phases parameters instead of buffers.
-    dtype, device : of the weights, as for torch.nn.Linear.
+    basis : RandomFourier
+        The basis; if it is not fitted, a copy is, to `in_features` columns.
+    in_features : int, default=None
+        Columns of the input, for a basis that is not fitted.
+    learnable : bool, default=False
+        Whether frequencies and phases are parameters; else they are buffers.
+    dtype : torch.dtype, default=None
+        Type of the weights; None is torch's default.
+    device : torch.device or str, default=None
+        Where the weights are; None is torch's default.
 
     Examples
     --------
@@ -127,13 +154,22 @@ class FourierLayer(BasisLayer):
 
 
 class FastfoodLayer(BasisLayer):
-    """Fastfood as a layer: Fourier features in O(m log d), with O(m) weights.
+    """Fastfood as a torch layer: Fourier features in O(m log d), with O(m) weights.
+
+    Frozen, the layer is `basis.transform`; learnable, that is where it starts.
 
     Parameters
     ----------
-    basis : a Fastfood; if it is not fitted, a copy is, to `in_features` columns.
-    in_features, dtype, device : as in FourierLayer.
-    learnable : make the diagonals B, G and C (and an odd column's phase) parameters; permutations stay as drawn.
+    basis : Fastfood
+        The basis; if it is not fitted, a copy is, to `in_features` columns.
+    in_features : int, default=None
+        Columns of the input, for a basis that is not fitted.
+    learnable : bool, default=False
+        Whether the diagonals B, G and C (and the phase of an odd column) are parameters; permutations stay as drawn.
+    dtype : torch.dtype, default=None
+        Type of the weights; None is torch's default.
+    device : torch.device or str, default=None
+        Where the weights are; None is torch's default.
 
     Examples
     --------
@@ -160,13 +196,23 @@ class FastfoodLayer(BasisLayer):
 
 
 class MaxoutLayer(BasisLayer):
-    """Random maxout as a layer: the largest of q projections, less its mean mu_q |x| if the basis is centred.
+    """Random maxout as a torch layer: the largest of q projections, less its mean if the basis is centred.
+
+    Frozen, the layer is `basis.transform`; learnable, that is where it starts.
 
     Parameters
     ----------
-    basis : a RandomMaxout, shared and structured ones too; if it is not fitted, a copy is, to `in_features` columns.
-    in_features, dtype, device : as in FourierLayer.
-    learnable : make the projections (of a structured basis: its diagonals) parameters.
+    basis : RandomMaxout
+        The basis, which may have shared or structured projections; if it is not fitted, a copy is, to `in_features`
+        columns.
+    in_features : int, default=None
+        Columns of the input, for a basis that is not fitted.
+    learnable : bool, default=False
+        Whether the projections (of a structured basis: its diagonals) are parameters; else they are buffers.
+    dtype : torch.dtype, default=None
+        Type of the weights; None is torch's default.
+    device : torch.device or str, default=None
+        Where the weights are; None is torch's default.
 
     Examples
     --------

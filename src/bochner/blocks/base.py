@@ -19,10 +19,29 @@ from .progress import Progress
 
 
 class Block(NamedTuple):
-    """Some neighbouring rows: X, y and weight (or None), and the number of the first row in the whole.
+    """Some neighbouring rows.
 
-    Where rows were left out, `kept` holds the places of those that are here, counted from `start`. `state` is what
-    passes over kept blocks leave for the next one.
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, n_columns)
+        The rows.
+    y : ndarray or None
+        Their targets.
+    weight : ndarray or None
+        Their weights.
+    start : int
+        Number of the first row in the whole.
+    kept : ndarray or None
+        Where rows were left out, the places of those that are here, counted from `start`.
+    state : dict or None
+        What passes over kept blocks leave for the next one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.blocks import MemoryBlocks
+    >>> MemoryBlocks(np.eye(3)).read(1, 3).numbers
+    array([1, 2])
     """
 
     X: Any
@@ -34,18 +53,50 @@ class Block(NamedTuple):
 
     @property
     def numbers(self) -> np.ndarray:
-        """The numbers of the rows in the whole."""
+        """Numbers of the rows in the whole."""
         return self.start + (np.arange(self.X.shape[0]) if self.kept is None else self.kept)
 
     def only(self, chosen: np.ndarray) -> Block:
-        """The block of some of its rows, by mask or by index."""
+        """Return the block of some of its rows.
+
+        Parameters
+        ----------
+        chosen : ndarray
+            Which rows, as a mask or by index.
+
+        Returns
+        -------
+        Block
+            The block.
+        """
         X, y, weight = (None if part is None else part[chosen] for part in self[:3])
         kept = np.arange(self.X.shape[0]) if self.kept is None else self.kept
         return Block(X, y, weight, self.start, kept[chosen])
 
 
 class Blocks(ABC):
-    """Rows that come in blocks and can be read again and again."""
+    """Rows that come in blocks and can be read again and again; what `bochner.read` returns.
+
+    Models take them in place of X, y and sample_weight. This class is abstract: a kind of blocks says how rows are
+    read.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    n_columns : int
+        Number of columns.
+    recipe : Recipe or None
+        How columns of a table became numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.blocks import MemoryBlocks
+    >>> blocks = MemoryBlocks(np.arange(6.0)[:, None])
+    >>> [block.X.ravel().tolist() for block in blocks.stream(0, 4)]
+    [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0]]
+    """
 
     n_rows: int
     n_columns: int
@@ -53,15 +104,52 @@ class Blocks(ABC):
 
     @abstractmethod
     def read(self, start: int, stop: int) -> Block:
-        """The rows start..stop-1."""
+        """Read some rows.
+
+        Parameters
+        ----------
+        start : int
+            Number of the first row.
+        stop : int
+            Number after the last one.
+
+        Returns
+        -------
+        Block
+            The rows start..stop-1.
+        """
 
     def stream(self, start: int, rows: int) -> Iterator[Block]:
-        """All rows from `start` on, `rows` at a time."""
+        """Read all rows from one on, a block at a time.
+
+        Parameters
+        ----------
+        start : int
+            Number of the first row.
+        rows : int
+            Rows of a block.
+
+        Yields
+        ------
+        Block
+            The blocks in order.
+        """
         for first in range(start, self.n_rows, rows):
             yield self.read(first, min(first + rows, self.n_rows))
 
     def take(self, numbers: np.ndarray) -> Block:
-        """The rows of these numbers, which ascend; nothing is read after the last of them."""
+        """Read rows by their numbers; nothing is read after the last of them.
+
+        Parameters
+        ----------
+        numbers : ndarray of int
+            Numbers of the rows, ascending.
+
+        Returns
+        -------
+        Block
+            These rows.
+        """
         parts = []
         for block in self.stream(int(numbers[0]), rows_per_block(4 * self.n_columns)):
             stop = block.start + block.X.shape[0]
@@ -74,32 +162,84 @@ class Blocks(ABC):
         return Block(X, y, weight, 0)
 
     def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
-        """All rows but some, in an order that is random as far as reading them in order allows: within blocks."""
+        """Read all rows but some, in an order that is random within blocks.
+
+        Parameters
+        ----------
+        rows : int
+            Rows of a block.
+        stream : Stream
+            The randomness.
+        without : ndarray of int
+            Numbers of the rows to leave out.
+
+        Yields
+        ------
+        Block
+            The blocks.
+        """
         for block in self.stream(0, rows):
             yield block.only(shuffle(np.flatnonzero(~np.isin(block.numbers, without)), stream, block.start))
 
     @property
     def present(self) -> int:
-        """Rows that come, where some of n_rows are left out on the way."""
+        """Number of rows that come, where some of n_rows are left out on the way."""
         return self.n_rows
 
     def map(self, function: Callable[[Block], Block], present: int | None = None) -> Blocks:
-        """The same rows, each block changed by `function`; `present` says how many it leaves, if not all."""
+        """Return the same rows, each block changed by a function.
+
+        Parameters
+        ----------
+        function : callable
+            From a Block to a Block.
+        present : int, default=None
+            How many rows it leaves; None is all.
+
+        Returns
+        -------
+        Blocks
+            The changed rows.
+        """
         return MappedBlocks(self, function, present)
 
     def in_blocks(self) -> Blocks:
-        """The same rows, to be taken a block at a time and never as a whole."""
+        """Return the same rows, to be taken a block at a time and never as a whole.
+
+        Returns
+        -------
+        Blocks
+            The rows.
+        """
         return self.map(unchanged)
 
     def fingerprint(self) -> dict[str, Any]:
-        """What tells these rows from others, in a few words."""
+        """Return what tells these rows from others, in a few words.
+
+        Returns
+        -------
+        dict
+            Words and numbers by name.
+        """
         return {"rows": self.n_rows, "columns": self.n_columns}
 
     def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
-        """What the aggregate makes of all rows: the one verb.
+        """Compute what an aggregate makes of all rows.
 
-        Rows are folded partition by partition by the engine of the settings, and the partials combined along a fixed
-        tree: the bits are the same for any engine and any number of workers.
+        Rows are folded partition by partition by the engine of the settings, and the partial results are combined along
+        a fixed tree: the bits are the same for any engine and any number of workers.
+
+        Parameters
+        ----------
+        aggregate : Aggregate
+            What is computed.
+        title : str, default=''
+            What the progress bar says.
+
+        Returns
+        -------
+        object
+            The result of the aggregate.
         """
         return reduce(self, aggregate, title)
 
@@ -109,15 +249,51 @@ class Blocks(ABC):
         return False
 
     def unrecorded(self) -> Blocks:
-        """The same rows without a record."""
+        """Return the same rows without a record.
+
+        Returns
+        -------
+        Blocks
+            The rows.
+        """
         return self
 
     def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
-        """The blocks of a partition, to be sent to who folds it; None if these Blocks can be sent to read there."""
+        """Return the blocks of a partition, to be sent to who folds it.
+
+        Parameters
+        ----------
+        start : int
+            Number of the first row.
+        stop : int
+            Number after the last one.
+        rows : int
+            Rows of a block.
+
+        Returns
+        -------
+        list of Block or None
+            The blocks; None if these Blocks can be sent to read there.
+        """
         return list(self.ahead(start, stop, rows))
 
     def ahead(self, start: int, stop: int, rows: int) -> Iterator[Block]:
-        """The blocks of the rows start..stop-1, the next one read by a thread while this one is worked on."""
+        """Read rows a block at a time, the next one by a thread while this one is worked on.
+
+        Parameters
+        ----------
+        start : int
+            Number of the first row.
+        stop : int
+            Number after the last one.
+        rows : int
+            Rows of a block.
+
+        Yields
+        ------
+        Block
+            The blocks in order.
+        """
         count = -(-(stop - start) // rows)
         pieces = islice(self.stream(start, rows), count)
         if count == 1:
@@ -130,7 +306,22 @@ class Blocks(ABC):
                 yield block
 
     def walk(self, rows: int, start: int = 0, title: str = "") -> Iterator[Block]:
-        """The blocks in order, read ahead, with a progress bar."""
+        """Read the blocks in order, ahead, with a progress bar.
+
+        Parameters
+        ----------
+        rows : int
+            Rows of a block.
+        start : int, default=0
+            Number of the first row.
+        title : str, default=''
+            What the progress bar says.
+
+        Yields
+        ------
+        Block
+            The blocks in order.
+        """
         with Progress(title, self.n_rows, start) as progress:
             for block in self.ahead(start, self.n_rows, rows):
                 yield block

@@ -58,6 +58,7 @@ class Journal:
             )
 
     def close(self) -> None:
+        """Let go of the folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -72,6 +73,7 @@ class Journal:
         return state["value"]
 
     def next_name(self) -> str:
+        """The name of the next value to be recorded."""
         self.step += 1
         return f"step-{self.step:05}"
 

@@ -25,6 +25,7 @@ class Progress:
         return self
 
     def advance(self, rows: int) -> None:
+        """Count more rows, and draw the bar anew if it is time to."""
         self.done += rows
         now = time.perf_counter()
         if self.visible and (now - self.shown >= INTERVAL or self.done >= self.rows):
@@ -33,6 +34,7 @@ class Progress:
             sys.stderr.flush()
 
     def line(self, seconds: float) -> str:
+        """What the bar says now."""
         share = self.done / max(self.rows, 1)
         full = round(BAR * share)
         rate = (self.done - self.first) / max(seconds, 1e-9)

@@ -23,10 +23,43 @@ MOST_COLUMNS = 1 << 20  # for hashed text
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """names: the columns in order. means, deviations: of the numbers. categories: of each text, empty if hashed.
+    """How the columns of a table become numbers: learned once, saved with the model and used ever after.
 
-    commas, dates: the numbers that have decimal commas where they come as text, and those that are dates.
-    groups: those whose digits are parted by threes, as in 1,234,567, or 1.234.567 beside decimal commas.
+    Parameters
+    ----------
+    names : tuple of str
+        The columns, in order.
+    texts : tuple of str
+        Those that hold text.
+    means : ndarray of shape (n_numbers,)
+        Means of the numbers.
+    deviations : ndarray of shape (n_numbers,)
+        Standard deviations of the numbers.
+    categories : tuple of ndarray
+        Categories of each text, empty if it is hashed.
+    hash_columns : int
+        Columns that text is hashed to.
+    missing : {'refuse', 'mean'}
+        What becomes of missing values.
+    standardize : bool
+        Whether numbers get mean 0 and variance 1.
+    dtype : str
+        Type of the numbers that come out.
+    commas : tuple of str, default=()
+        Numbers that have decimal commas where they come as text.
+    dates : tuple of str, default=()
+        Numbers that are dates.
+    groups : tuple of str, default=()
+        Numbers whose digits are grouped by threes, as in 1,234,567.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from bochner import read
+    >>> frame = pandas.DataFrame({"a": [1.0, 3.0], "b": ["x", "y"]})
+    >>> read(frame).recipe.encode(frame)
+    array([[-1.,  1.,  0.],
+           [ 1.,  0.,  1.]])
     """
 
     names: tuple[str, ...]
@@ -68,22 +101,39 @@ class Recipe:
         return [name for name in self.names if name not in self.texts]
 
     def how(self, name: str) -> str:
-        """What the text of a column of numbers says: "number", "comma" (either of them "grouped") or "date"."""
+        """Say what the text of a column of numbers is.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+
+        Returns
+        -------
+        str
+            'number', 'comma' (either of them 'grouped') or 'date'.
+        """
         kind = "comma" if name in self.commas else "date" if name in self.dates else "number"
         return f"grouped {kind}" if name in self.groups else kind
 
     @property
     def n_inputs(self) -> int:
-        """Columns of the table."""
+        """Number of columns of the table."""
         return len(self.names)
 
     @property
     def n_columns(self) -> int:
-        """Columns that come out."""
+        """Number of columns that come out."""
         return len(self.means) + sum(map(self._width, self.categories))
 
     def column_names(self) -> list[str]:
-        """The names of the columns that come out: numbers, then text."""
+        """Return the names of the columns that come out: numbers, then text.
+
+        Returns
+        -------
+        list of str
+            The names; those of categories are 'column=category'.
+        """
         out = self.numbers
         for name, categories in zip(self.texts, self.categories, strict=True):
             ends = categories if len(categories) else [f"hash {k}" for k in range(self.hash_columns)]
@@ -94,7 +144,18 @@ class Recipe:
         return len(categories) or self.hash_columns
 
     def encode(self, rows: Any) -> np.ndarray:
-        """A frame, by the names of its columns; or an array of as many columns, all of them numbers."""
+        """Turn rows into numbers.
+
+        Parameters
+        ----------
+        rows : frame or array-like of shape (n_samples, n_inputs)
+            A frame, whose columns are found by name; or an array of numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns)
+            The numbers.
+        """
         return self.encode_chunk(chunk_of_frame(rows, self) if hasattr(rows, "columns") else self._chunk(rows))
 
     def _refuse_arrays(self) -> None:
@@ -114,9 +175,23 @@ class Recipe:
         return Chunk(rows, {})
 
     def encode_chunk(self, chunk: Chunk, start: int = 0, rows: int | None = None) -> np.ndarray:
-        """The rows of a chunk as numbers; `start` is the number of the first of them, `rows` how many there are in all.
+        """Turn the rows of a chunk into numbers.
 
         What is refused is counted in the chunk: if there are more rows, there may be more of it.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            Numbers and text.
+        start : int, default=0
+            Number of its first row.
+        rows : int, default=None
+            How many rows there are in all; None is those of the chunk.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns)
+            The numbers.
         """
         out = np.zeros((len(chunk.numbers), self.n_columns), dtype=self.dtype)
         more = rows is not None and rows > len(chunk.numbers)
@@ -148,20 +223,43 @@ class Recipe:
         out[rows, places[text.codes[rows]]] = signs[text.codes[rows]]
 
     def to_state(self) -> dict[str, Any]:
-        """For a file, where names of columns are text apart: there may be many.
+        """Return what a file keeps, where names of columns are text apart: there may be many.
 
         Commas, dates and groups are there only if there are any, so that other files are as they always were.
+
+        Returns
+        -------
+        dict
+            Values by name.
         """
         names = {name: np.array(getattr(self, name), dtype=object) for name in ("names", "texts", *LATER)}
         return {name: value for name, value in {**vars(self), **names}.items() if name not in LATER or len(value)}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Recipe:
+        """Make a recipe of what a file kept, and refuse what is none.
+
+        Parameters
+        ----------
+        state : dict
+            What `to_state` returned.
+
+        Returns
+        -------
+        Recipe
+            The recipe.
+        """
         names = {name: tuple(state[name].tolist()) for name in ("names", "texts", *LATER) if name in state}
         return cls(**{**state, **names})
 
     def digest(self) -> str:
-        """What tells this recipe from another."""
+        """Return a checksum of the recipe.
+
+        Returns
+        -------
+        str
+            The same for equal recipes.
+        """
         plain = [self.names, self.texts, self.hash_columns, self.missing, self.standardize, self.dtype]
         plain += [part for part in (self.commas, self.dates) if part]
         plain += [("groups", self.groups)] if self.groups else []
@@ -192,6 +290,7 @@ class SparseRecipe:
 
     @property
     def n_inputs(self) -> int:
+        """Number of columns of the rows."""
         return self.n_columns
 
     def __post_init__(self) -> None:
@@ -206,6 +305,7 @@ class SparseRecipe:
         return rows
 
     def digest(self) -> str:
+        """A checksum: the same for equal recipes."""
         return repr(self)
 
 

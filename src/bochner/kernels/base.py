@@ -14,9 +14,34 @@ from ..validation import require_positive
 
 
 class Kernel(ABC):
-    """`kernel(X, Z)` is the exact matrix k(x_i, z_j); `kernel(X)` is `kernel(X, X)`."""
+    """What all kernels share: `kernel(X, Z)` is the matrix k(x_i, z_j), and `kernel(X)` is `kernel(X, X)`.
+
+    This class is abstract. A kernel of your own derives from it, or from `Radial` or `Product` if it has frequencies to
+    draw for RandomFourier.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Gaussian
+    >>> Gaussian(bandwidth=1.0)([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
 
     def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+        """Compute the kernel matrix.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        Z : array-like or sparse matrix of shape (n_others, n_features), default=None
+            Other rows; None compares the rows of X with each other.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_others)
+            The matrix k(x_i, z_j).
+        """
         X = as_rows(X)
         Z = X if Z is None else as_rows(Z)
         if X.shape[1] != Z.shape[1]:
@@ -29,7 +54,22 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class ShiftInvariant(Kernel):
-    """k(x, z) = k(x - z). A bandwidth of None means 1 when the kernel is called, and a basis's choice in a basis."""
+    """What kernels of x - z share: a bandwidth.
+
+    By Bochner's theorem k(x - z) = E cos <w, x - z> for random frequencies w.
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Cauchy, ShiftInvariant
+    >>> isinstance(Cauchy(), ShiftInvariant), Cauchy().with_bandwidth(2.0)
+    (True, Cauchy(bandwidth=2.0))
+    """
 
     bandwidth: float | None = None
 
@@ -39,45 +79,138 @@ class ShiftInvariant(Kernel):
 
     @property
     def scale(self) -> float:
+        """The bandwidth as a number: 1.0 if there is none."""
         return 1.0 if self.bandwidth is None else float(self.bandwidth)
 
     @property
     def metric(self) -> Literal["euclidean", "cityblock"]:
-        """The distance whose median is a good first bandwidth."""
+        """The distance whose median is a good first bandwidth: 'euclidean' or 'cityblock'."""
         return "euclidean"
 
     def with_bandwidth(self, bandwidth: float) -> ShiftInvariant:
+        """Return this kernel with another bandwidth.
+
+        Parameters
+        ----------
+        bandwidth : float
+            Length scale s.
+
+        Returns
+        -------
+        ShiftInvariant
+            A new kernel.
+        """
         return replace(self, bandwidth=float(bandwidth))
 
     def in_dimension(self, dimension: int) -> ShiftInvariant:
-        """This kernel where frequencies have so many coordinates; most kernels do not depend on it."""
+        """Return this kernel for frequencies of so many coordinates; most kernels do not depend on it.
+
+        Parameters
+        ----------
+        dimension : int
+            Number of coordinates.
+
+        Returns
+        -------
+        ShiftInvariant
+            The kernel.
+        """
         return self
 
 
 @dataclass(frozen=True)
 class Radial(ShiftInvariant):
-    """A function of |x - z|: its frequencies have uniform directions, and `radii` draws their lengths at scale 1."""
+    """What kernels of the distance |x - z| share: frequencies have uniform directions, and lengths that `radii` draws.
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Gaussian, Radial
+    >>> isinstance(Gaussian(), Radial), Gaussian().radii(0, 0, 3, dimension=2).shape
+    (True, (3,))
+    """
 
     def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         return self.profile(cdist(X, Z) / self.scale)
 
     @abstractmethod
     def profile(self, distance: np.ndarray) -> np.ndarray:
-        """The kernel at scaled distances."""
+        """Compute the kernel at distances |x - z| / s.
+
+        Parameters
+        ----------
+        distance : ndarray
+            Scaled distances.
+
+        Returns
+        -------
+        ndarray
+            The kernel, of the same shape.
+        """
 
     @abstractmethod
     def radii(self, stream_seed: int, start: int, stop: int, dimension: int) -> np.ndarray:
-        """The lengths of frequencies start..stop-1 in `dimension` dimensions, for bandwidth 1."""
+        """Draw the lengths of frequencies, for a bandwidth of 1.
+
+        Parameters
+        ----------
+        stream_seed : int
+            Seed of the draws.
+        start : int
+            Number of the first frequency.
+        stop : int
+            Number after the last one.
+        dimension : int
+            Number of coordinates of a frequency.
+
+        Returns
+        -------
+        ndarray of shape (stop - start,)
+            The lengths.
+        """
 
 
 @dataclass(frozen=True)
 class NormalMixture(Radial):
-    """A radial kernel whose frequency is a standard normal vector times an independent number, 1 for the Gaussian.
+    """What radial kernels share whose frequency is a normal vector times an independent random number.
 
     Such a kernel is positive definite in every dimension (Schoenberg), and its frequencies need no normalisation.
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Gaussian
+    >>> Gaussian().mixing(0, 0, 3)
+    array([1., 1., 1.])
     """
 
     def mixing(self, stream_seed: int, start: int, stop: int) -> np.ndarray:
+        """Draw the numbers that normal vectors are multiplied by; 1 for the Gaussian kernel.
+
+        Parameters
+        ----------
+        stream_seed : int
+            Seed of the draws.
+        start : int
+            Number of the first frequency.
+        stop : int
+            Number after the last one.
+
+        Returns
+        -------
+        ndarray of shape (stop - start,)
+            The factors.
+        """
         return np.ones(stop - start)
 
     def radii(self, stream_seed: int, start: int, stop: int, dimension: int) -> np.ndarray:
@@ -87,11 +220,36 @@ class NormalMixture(Radial):
 
 @dataclass(frozen=True)
 class Product(ShiftInvariant):
-    """A product over coordinates: frequencies have independent coordinates, with a quantile function."""
+    """What kernels share that are products over coordinates: the coordinates of a frequency are independent.
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.kernels import Laplacian
+    >>> Laplacian().quantile(np.array([0.25, 0.75])).round(6)
+    array([-1.,  1.])
+    """
 
     @abstractmethod
     def quantile(self, p: np.ndarray) -> np.ndarray:
-        """The quantile of one coordinate of a frequency, for bandwidth 1."""
+        """Compute quantiles of one coordinate of a frequency, for a bandwidth of 1.
+
+        Parameters
+        ----------
+        p : ndarray
+            Probabilities.
+
+        Returns
+        -------
+        ndarray
+            The quantiles, of the same shape.
+        """
 
 
 def as_rows(X: Any) -> np.ndarray:

@@ -24,7 +24,26 @@ WEIGHTS = np.exp(-0.5 * GRID**2) / np.sqrt(2.0 * np.pi) * STEP
 
 
 def maximum_moment(pool_size: int, power: int) -> float:
-    """E (max of q standard normals)^power: power 1 is mu_q, power 2 is sigma^2(q)."""
+    """Compute E (max of q standard normal numbers)^power.
+
+    Parameters
+    ----------
+    pool_size : int
+        Number q of normal numbers.
+    power : int
+        The power; 1 gives the mean mu_q.
+
+    Returns
+    -------
+    float
+        The moment.
+
+    Examples
+    --------
+    >>> from bochner.kernels import maximum_moment
+    >>> round(maximum_moment(2, 1), 4)  # 1 / sqrt(pi)
+    0.5642
+    """
     # Steps shrink for huge pools, whose maximum is concentrated.
     grid = np.linspace(-12.0, 40.0, 20001)
     density = pool_size * np.exp(-0.5 * grid**2) / np.sqrt(2.0 * np.pi) * ndtr(grid) ** (pool_size - 1)
@@ -33,7 +52,24 @@ def maximum_moment(pool_size: int, power: int) -> float:
 
 @lru_cache(maxsize=256)
 def maximum_mean(pool_size: int) -> float:
-    """mu_q = E max_j g_j; exactly 0 for q = 1."""
+    """Compute mu_q, the mean of the largest of q standard normal numbers.
+
+    Parameters
+    ----------
+    pool_size : int
+        Number q of normal numbers.
+
+    Returns
+    -------
+    float
+        The mean; exactly 0 for q = 1.
+
+    Examples
+    --------
+    >>> from bochner.kernels import maximum_mean
+    >>> round(maximum_mean(2), 4)  # 1 / sqrt(pi)
+    0.5642
+    """
     return 0.0 if pool_size == 1 else maximum_moment(pool_size, 1)
 
 
@@ -71,7 +107,26 @@ def _interpolants(pool_size: int) -> tuple[Chebyshev, Chebyshev]:
 
 
 def collision_probability(rho: np.ndarray | float, pool_size: int) -> np.ndarray:
-    """kappa_q(rho), elementwise, to about 1e-10."""
+    """Compute kappa_q(rho): the probability that two rows have the same winner among q random projections.
+
+    Parameters
+    ----------
+    rho : float or ndarray
+        Cosine of the angle between the rows.
+    pool_size : int
+        Number q of projections.
+
+    Returns
+    -------
+    ndarray
+        The probability, elementwise, to about 1e-10.
+
+    Examples
+    --------
+    >>> from bochner.kernels import collision_probability
+    >>> float(collision_probability(0.0, 2))  # the signs of two orthogonal rows agree half of the time
+    0.5
+    """
     require_integer("pool_size", pool_size)
     theta = np.arccos(np.clip(rho, -1.0, 1.0))
     if pool_size == 1:
@@ -82,7 +137,26 @@ def collision_probability(rho: np.ndarray | float, pool_size: int) -> np.ndarray
 
 
 def collision_integral(rho: np.ndarray | float, pool_size: int) -> np.ndarray:
-    """integral_0^rho kappa_q(t) dt, elementwise."""
+    """Compute the integral of kappa_q from 0 to rho.
+
+    Parameters
+    ----------
+    rho : float or ndarray
+        Cosine of the angle between two rows.
+    pool_size : int
+        Number q of projections.
+
+    Returns
+    -------
+    ndarray
+        The integral, elementwise.
+
+    Examples
+    --------
+    >>> from bochner.kernels import collision_integral
+    >>> float(collision_integral(0.25, 1))
+    0.25
+    """
     require_integer("pool_size", pool_size)
     rho = np.clip(rho, -1.0, 1.0)
     if pool_size == 1:
@@ -96,7 +170,21 @@ def collision_integral(rho: np.ndarray | float, pool_size: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Maxout(Kernel):
-    """|x||z| (mu_q^2 + integral_0^rho kappa_q): the kernel of h = max_j <w_j, x>; centred, without mu_q^2."""
+    """The kernel of maxout features: |x||z| (mu_q^2 + integral of kappa_q from 0 to rho), rho the cosine of the angle.
+
+    Parameters
+    ----------
+    pool_size : int, default=4
+        Number q of projections of which the largest is taken.
+    center : bool, default=True
+        Whether features are centred, which takes away mu_q^2.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Maxout
+    >>> Maxout(pool_size=2)([[2.0, 0.0]], [[3.0, 0.0]]).round(4)  # 6 (1 - 1 / pi)
+    array([[4.0901]])
+    """
 
     pool_size: int = 4
     center: bool = True
@@ -112,7 +200,19 @@ class Maxout(Kernel):
 
 @dataclass(frozen=True)
 class Gated(Kernel):
-    """<x, z> kappa_q(x, z): the kernel the maxout paper wanted, that of gates on an independent projection."""
+    """The kernel of gated linear features: <x, z> times the probability that both have the same winner.
+
+    Parameters
+    ----------
+    pool_size : int, default=4
+        Number q of gates.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Gated
+    >>> Gated()([[2.0, 0.0]], [[3.0, 0.0], [0.0, 3.0]]).round(4)
+    array([[6., 0.]])
+    """
 
     pool_size: int = 4
 
@@ -126,7 +226,19 @@ class Gated(Kernel):
 
 @dataclass(frozen=True)
 class Collision(Kernel):
-    """kappa_q(x, z) itself: the share of codes on which two hashes agree, in the mean."""
+    """The kernel of maxout codes: the probability that two rows have the same winner.
+
+    Parameters
+    ----------
+    pool_size : int, default=8
+        Number q of projections of a code.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Collision
+    >>> Collision(pool_size=2)([[1.0, 0.0]], [[1.0, 1.0]])
+    array([[0.75]])
+    """
 
     pool_size: int = 8
 

@@ -15,7 +15,19 @@ from .shift_invariant import Laplacian
 
 @dataclass(frozen=True)
 class UniformStump(Kernel):
-    """1 - |x - z|_1 / (a d) for stumps with thresholds uniform on [-a, a]; coordinates beyond +-a count as +-a."""
+    """The kernel of stumps with uniform thresholds, 1 - |x - z|_1 / (radius n_features).
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Thresholds are uniform on [-radius, radius]; coordinates beyond count as at the end.
+
+    Examples
+    --------
+    >>> from bochner.kernels import UniformStump
+    >>> UniformStump()([[0.0, 0.0]], [[0.5, 0.5]])
+    array([[0.5]])
+    """
 
     radius: float = 1.0
 
@@ -29,7 +41,14 @@ class UniformStump(Kernel):
 
 @dataclass(frozen=True)
 class NormalStump(Kernel):
-    """1 - (2/d) sum_k |F(x_k) - F(z_k)| for stumps with standard normal thresholds, F the normal cdf."""
+    """The kernel of stumps with normal thresholds, 1 - (2 / n_features) sum_k |F(x_k) - F(z_k)|, F the normal cdf.
+
+    Examples
+    --------
+    >>> from bochner.kernels import NormalStump
+    >>> NormalStump()([[0.0]], [[10.0]]).round(4)
+    array([[0.]])
+    """
 
     def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         return 1.0 - 2.0 * cdist(ndtr(X), ndtr(Z), "cityblock") / X.shape[1]
@@ -37,7 +56,20 @@ class NormalStump(Kernel):
 
 @dataclass(frozen=True)
 class Hat(ShiftInvariant):
-    """prod_k max(0, 1 - |x_k - z_k|/s): the chance to share a cell of a grid of fixed pitch s and uniform shift."""
+    """The hat kernel, prod_k max(0, 1 - |x_k - z_k| / s): the chance to share a cell of a grid of pitch s.
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Hat
+    >>> Hat(bandwidth=2.0)([[0.0]], [[0.5], [3.0]])
+    array([[0.75, 0.  ]])
+    """
 
     def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         value = np.ones((len(X), len(Z)))
@@ -48,4 +80,17 @@ class Hat(ShiftInvariant):
 
 @dataclass(frozen=True)
 class Binning(Laplacian):
-    """exp(-|x - z|_1 / s): hats whose pitch in each coordinate is Gamma(2) with scale s."""
+    """The kernel of random bins, exp(-|x - z|_1 / s): hats whose pitch in each coordinate is Gamma(2) with scale s.
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Binning, Laplacian
+    >>> bool(Binning()([[0.0]], [[1.0]]) == Laplacian()([[0.0]], [[1.0]]))
+    True
+    """

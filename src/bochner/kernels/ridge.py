@@ -26,13 +26,47 @@ ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def activation_function(
     activation: str | Callable[[np.ndarray], np.ndarray],
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """The function of a name, or the callable itself."""
+    """Return the function of a name, or the callable itself.
+
+    Parameters
+    ----------
+    activation : {'sigmoid', 'tanh', 'relu'} or callable
+        The activation.
+
+    Returns
+    -------
+    callable
+        A function of an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.kernels import activation_function
+    >>> activation_function("relu")(np.array([-1.0, 2.0]))
+    array([0., 2.])
+    """
     return activation if callable(activation) else ACTIVATIONS[require_choice("activation", activation, ACTIVATIONS)]
 
 
 @dataclass(frozen=True)
 class ArcCosine(Kernel):
-    """2 E[s(<w, x>) s(<w, z>)], s(t) = t^order for t > 0 (Cho and Saul, 2009); order 1 is twice the ReLU kernel."""
+    """The arc-cosine kernel, 2 E[s(<w, x>) s(<w, z>)] with s(t) = t^order for t > 0: an infinite layer of ReLUs.
+
+    Parameters
+    ----------
+    order : int, default=1
+        Power of the rectified projection: 0, 1 or 2. Order 1 is twice the kernel of ReLU.
+
+    References
+    ----------
+    Cho and Saul, Kernel Methods for Deep Learning, 2009.
+
+    Examples
+    --------
+    >>> from bochner.kernels import ArcCosine
+    >>> ArcCosine()([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]).round(4)
+    array([[1.    , 0.3183]])
+    """
 
     order: int = 1
 
@@ -55,11 +89,26 @@ class ArcCosine(Kernel):
 
 @dataclass(frozen=True)
 class Ridge(Kernel):
-    """E[s(<w, x> + b) s(<w, z> + b)], w ~ N(0, scale^2 I), b ~ N(0, bias_scale^2).
+    """The kernel of ridge functions, E[s(<w, x> + b) s(<w, z> + b)] with w ~ N(0, scale^2 I), b ~ N(0, bias_scale^2).
 
-    ReLU in closed form (half the arc-cosine kernel of order 1, with the bias as one more coordinate); others by their
-    Hermite series, and near |rho| = 1 by a trapezoid rule on a grid as fine as the steepness asks for. Smooth
-    activations come out to about 1e-6 for |x| up to some hundreds, those with kinks or jumps to about 1e-3.
+    ReLU has a closed form (half the arc-cosine kernel of order 1, with the bias as one more coordinate). Others are
+    computed by their Hermite series, and near |rho| = 1 by a trapezoid rule on a grid as fine as the steepness asks
+    for: to about 1e-6 for smooth activations and |x| up to some hundreds, to about 1e-3 for those with kinks or jumps.
+
+    Parameters
+    ----------
+    activation : {'sigmoid', 'tanh', 'relu'} or callable, default='sigmoid'
+        The function s of an array.
+    scale : float, default=1.0
+        Standard deviation of the weights.
+    bias_scale : float, default=1.0
+        Standard deviation of the bias.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Ridge
+    >>> Ridge("relu", bias_scale=0.0)([[1.0, 0.0]], [[1.0, 0.0]])
+    array([[0.5]])
     """
 
     activation: str | Callable[[np.ndarray], np.ndarray] = "sigmoid"

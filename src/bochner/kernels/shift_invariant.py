@@ -17,7 +17,22 @@ from .base import NormalMixture, Product, Radial
 
 @dataclass(frozen=True)
 class Gaussian(NormalMixture):
-    """exp(-|x - z|^2 / (2 s^2)); w ~ N(0, I/s^2)."""
+    """The Gaussian kernel (RBF), exp(-|x - z|^2 / (2 s^2)): for smooth functions.
+
+    Its frequencies are normal, w ~ N(0, I / s^2). scikit-learn's gamma is 1 / (2 s^2).
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Gaussian
+    >>> Gaussian(bandwidth=2.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.6065]])
+    """
 
     def profile(self, distance: np.ndarray) -> np.ndarray:
         return np.exp(-0.5 * distance**2)
@@ -25,10 +40,26 @@ class Gaussian(NormalMixture):
 
 @dataclass(frozen=True)
 class Matern(NormalMixture):
-    """2^(1-nu)/Gamma(nu) (sqrt(2 nu) r)^nu K_nu(sqrt(2 nu) r), r = |x - z|/s; w is multivariate t, 2 nu degrees.
+    """The Matern kernel: for functions that are differentiable ceil(nu) - 1 times, rougher than the Gaussian kernel's.
 
-    w = g sqrt(nu / Gamma(nu)) / s: one common denominator for all coordinates. (Student t per coordinate, a common
-    mistake, belongs to a product of one-dimensional Matern kernels.)
+        k = 2^(1-nu) / Gamma(nu) (sqrt(2 nu) r)^nu K_nu(sqrt(2 nu) r),   r = |x - z| / s.
+
+    Its frequencies are multivariate t with 2 nu degrees of freedom: one common denominator for all coordinates.
+    (Student t for each coordinate, a common mistake, belongs to a product of one-dimensional Matern kernels.)
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+    nu : float, default=1.5
+        Smoothness; 0.5 is exp(-r), and infinity would be the Gaussian kernel.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Matern
+    >>> Matern(nu=0.5)([[0.0]], [[1.0]]).round(4)
+    array([[0.3679]])
     """
 
     nu: float = 1.5
@@ -46,6 +77,22 @@ class Matern(NormalMixture):
         return np.where((r > 0) & np.isfinite(value), value, np.where(r < 1.0, 1.0, 0.0))
 
     def mixing(self, stream_seed: int, start: int, stop: int) -> np.ndarray:
+        """Draw the numbers that normal vectors are multiplied by: sqrt(nu / Gamma(nu)).
+
+        Parameters
+        ----------
+        stream_seed : int
+            Seed of the draws.
+        start : int
+            Number of the first frequency.
+        stop : int
+            Number after the last one.
+
+        Returns
+        -------
+        ndarray of shape (stop - start,)
+            The factors.
+        """
         gamma = Stream(stream_seed, "mixing").gamma(self.nu, start, stop)[:, 0]
         # For tiny nu the law reaches beyond all floats; there a phase is uniform, and so it is at the cap.
         return np.sqrt(self.nu / np.maximum(gamma, 1e-24 * self.nu))
@@ -53,7 +100,22 @@ class Matern(NormalMixture):
 
 @dataclass(frozen=True)
 class Laplacian(Product):
-    """exp(-|x - z|_1 / s); each coordinate of w is Cauchy with scale 1/s."""
+    """The Laplacian kernel, exp(-|x - z|_1 / s): for rough functions and for columns that matter one by one.
+
+    Each coordinate of a frequency has the Cauchy law with scale 1 / s.
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Laplacian
+    >>> Laplacian(bandwidth=1.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.1353]])
+    """
 
     @property
     def metric(self) -> Literal["euclidean", "cityblock"]:
@@ -68,7 +130,22 @@ class Laplacian(Product):
 
 @dataclass(frozen=True)
 class Cauchy(Product):
-    """prod_k 1 / (1 + ((x_k - z_k)/s)^2); each coordinate of w has the Laplace law, density s exp(-s|w|)/2."""
+    """The product of Cauchy kernels, prod_k 1 / (1 + ((x_k - z_k) / s)^2): smooth, with heavy tails.
+
+    Each coordinate of a frequency has the Laplace law, of density s exp(-s |w|) / 2.
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Cauchy
+    >>> Cauchy(bandwidth=1.0)([[0.0]], [[1.0]])
+    array([[0.5]])
+    """
 
     def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         total = np.zeros((len(X), len(Z)))
@@ -122,10 +199,27 @@ def ball_characteristic(r: np.ndarray, n: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class BallMatern(Radial):
-    """RBF-Matern of McKernel: w is the sum of t points uniform in the unit ball of R^n, over s.
+    """The RBF-Matern kernel of McKernel: a frequency is the sum of t points that are uniform in the unit ball, over s.
 
-    k = [Gamma(n/2 + 1) (2/r)^(n/2) J_(n/2)(r)]^t with r = |x - z|/s. The kernel depends on `dimension` n, which in
-    Fastfood is the padded one, the next power of two.
+        k = [Gamma(n/2 + 1) (2/r)^(n/2) J_(n/2)(r)]^t,   r = |x - z| / s.
+
+    The kernel depends on the number n of coordinates, which in Fastfood is the padded one, the next power of two.
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+    degree : int, default=40
+        Number t of points.
+    dimension : int, default=None
+        Number n of coordinates; a basis sets it.
+
+    Examples
+    --------
+    >>> from bochner.kernels import BallMatern
+    >>> BallMatern(bandwidth=10.0, dimension=4)([[0.0] * 4], [[1.0] * 4]).round(3)
+    array([[0.875]])
     """
 
     degree: int = 40
@@ -146,9 +240,26 @@ class BallMatern(Radial):
         return ball_characteristic(distance, self.dimension) ** self.degree
 
     def radii(self, stream_seed: int, start: int, stop: int, dimension: int) -> np.ndarray:
-        """Add one point after another; only the angle to the sum so far matters, so n draws per point become three.
+        """Draw the lengths of frequencies, for a bandwidth of 1.
 
-        |a + b|^2 = |a|^2 + |b|^2 + 2 |a||b| c, with |b| = U^(1/n) and c one coordinate of a uniform direction.
+        Points are added one after another; only the angle to the sum so far matters, so that n draws a point become
+        three: |a + b|^2 = |a|^2 + |b|^2 + 2 |a||b| c, with |b| = U^(1/n) and c one coordinate of a uniform direction.
+
+        Parameters
+        ----------
+        stream_seed : int
+            Seed of the draws.
+        start : int
+            Number of the first frequency.
+        stop : int
+            Number after the last one.
+        dimension : int
+            Number of coordinates of a frequency.
+
+        Returns
+        -------
+        ndarray of shape (stop - start,)
+            The lengths.
         """
         if dimension != self.dimension:
             raise ValueError(f"this kernel is that of dimension {self.dimension}, but frequencies have {dimension}.")

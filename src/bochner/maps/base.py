@@ -24,11 +24,22 @@ PRECISIONS = ("float32", "float64", *LIMITS)
 
 
 class FeatureMap(ABC):
-    """From rows to features. Subclasses are frozen dataclasses; arrays that they hold cannot be written to.
+    """What all feature maps share: from rows of `inputs` numbers to rows of `columns` features.
 
-    columns, inputs : how many features a row gets, and how many numbers it has.
-    precision : None follows the rows; "float32", "float64"; "int8" and "int14" are exact integer maps.
-    scale : features times scale have <phi(x), phi(z)> ~ k(x, z). A number, or one for each column; 1 for floats.
+    A fitted basis has one, `basis.map_`. It is immutable and small: it holds what determines the features (a seed and a
+    few numbers), never the weights drawn from them, so that it pickles to a few kilobytes, and equal maps make equal
+    features on every machine. Maps compose: see `Union` and `Metric`. This class is abstract.
+
+    Attributes
+    ----------
+    columns : int
+        Number of features of a row.
+    inputs : int
+        Number of columns of a row.
+    precision : str or None
+        Number type of the features: None follows the rows; 'float32', 'float64'; 'int8' and 'int14' are exact integers.
+    scale : float or ndarray of shape (columns,)
+        Factor after which features have `<phi(x), phi(z)> ~ k(x, z)`; 1 for floats.
 
     Examples
     --------
@@ -54,40 +65,147 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def evaluate(self, X: Any) -> Any:
-        """The features of rows as `rows` makes them: an array, or a CSR matrix if the map is sparse."""
+        """Compute the features of rows that `rows` has made.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, inputs)
+            Sound rows.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, columns)
+            The features.
+        """
 
     @abstractmethod
     def tile_count(self, columns: int) -> int:
-        """How many tiles of about so many columns there are."""
+        """Return how many tiles of about so many columns there are.
+
+        Parameters
+        ----------
+        columns : int
+            Columns of a tile, about.
+
+        Returns
+        -------
+        int
+            Number of tiles.
+        """
 
     @abstractmethod
     def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
-        """All features of X from tile `first` on, about `columns` at a time: (which columns, their values)."""
+        """Compute the features a few columns at a time, where all of them would be too many to hold.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n_samples, inputs)
+            The rows.
+        columns : int
+            Columns of a tile, about.
+        first : int, default=0
+            Number of the tile to start with.
+
+        Yields
+        ------
+        tuple of slice and ndarray
+            Which columns, and their values.
+        """
 
     @abstractmethod
     def truncated(self, columns: int) -> FeatureMap:
-        """The map of the first columns alone: what a fit would have given for fewer."""
+        """Return the map of the first columns alone: what a fit would have given for fewer.
+
+        Parameters
+        ----------
+        columns : int
+            Number of columns to keep.
+
+        Returns
+        -------
+        FeatureMap
+            The map.
+        """
 
     @abstractmethod
     def enlarged(self, columns: int) -> FeatureMap:
-        """The map of more columns; those it has are the first of them."""
+        """Return the map with more columns, of which those at hand are the first.
+
+        Parameters
+        ----------
+        columns : int
+            Number of columns, at least as many as there are.
+
+        Returns
+        -------
+        FeatureMap
+            The map.
+        """
 
     @abstractmethod
     def prefix_scale(self, widest: Any) -> float | np.ndarray:
-        """What the first columns of a wider map of its kind, cut by `truncated`, are multiplied by."""
+        """Return the factor of the first columns of a wider map, of which this one was cut by `truncated`.
+
+        Parameters
+        ----------
+        widest : FeatureMap
+            The wider map.
+
+        Returns
+        -------
+        float or ndarray of shape (columns,)
+            The factor.
+        """
 
     @abstractmethod
     def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
-        """The kernel that the features approximate, k(x_i, z_j)."""
+        """Compute the exact kernel that the features approximate.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, inputs)
+            Rows.
+        Z : array-like or sparse matrix of shape (n_others, inputs), default=None
+            Other rows; None compares the rows of X with each other.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_others)
+            The kernel matrix k(x_i, z_j).
+        """
 
     def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
-        """The vectors (n, d, k) of the linear functions that features times coefficients (m, k) are around each row."""
+        """Compute the slopes around each row of a linear function of the features, for locally linear maps.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, inputs)
+            The rows.
+        coefficients : ndarray of shape (columns, n_outputs)
+            Coefficients of the features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, inputs, n_outputs)
+            Around row x the function is <slope, x>.
+        """
         raise ValueError(f"{self.name} is not locally linear; RandomMaxout and GatedLinear are.")
 
     # ---- what all maps can do ----
 
     def __call__(self, X: Any) -> Any:
-        """The features of rows X, one row each; torch tensors give torch tensors."""
+        """Compute the features of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n_samples, inputs)
+            The rows.
+
+        Returns
+        -------
+        ndarray, CSR matrix or tensor of shape (n_samples, columns)
+            The features; a torch tensor if X is one.
+        """
         rows = self.rows(X, finite=not self.refuses_infinity)
         try:
             return like(self.evaluate(rows), X)
@@ -97,11 +215,37 @@ class FeatureMap(ABC):
         raise refused
 
     def rows(self, X: Any, finite: bool = True) -> Any:
-        """X as the map takes it: dense or CSR, of the right width, in its precision, and finite."""
+        """Return X as the map takes it: dense or CSR, of the right width, in its precision, and finite.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n_samples, inputs)
+            The rows.
+        finite : bool, default=True
+            Whether to refuse NaN and infinity.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, inputs)
+            The rows.
+        """
         return in_precision(self.checked(X, self.is_integer and self.takes_bytes), self.precision, finite)
 
     def checked(self, X: Any, bytes_stay: bool) -> Any:
-        """X as a dense or CSR matrix of the right width."""
+        """Return X as a dense or CSR matrix of the right width.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n_samples, inputs)
+            The rows.
+        bytes_stay : bool
+            Whether 8-bit numbers stay as they are; else they become floats.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, inputs)
+            The rows.
+        """
         X = to_numpy(X)
         require_numbers(X)
         X = as_matrix(X, bytes_stay)
@@ -116,7 +260,7 @@ class FeatureMap(ABC):
 
     @property
     def limit(self) -> int:
-        """The largest feature of an integer map."""
+        """Largest feature of an integer map."""
         return LIMITS[str(self.precision)]
 
     @property
@@ -131,11 +275,22 @@ class FeatureMap(ABC):
 
     @property
     def entries(self) -> int:
-        """Numbers that the features of a row take in memory: one a column, unless they are sparse."""
+        """Numbers that the features of a row take in memory: one for each column, unless they are sparse."""
         return self.columns
 
     def output_dtype(self, X: Any) -> np.dtype:
-        """The type of the features of rows X; integers do not hang on it."""
+        """Return the type of the features of rows X.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix
+            Rows; their type is that of float features, unless `precision` says otherwise.
+
+        Returns
+        -------
+        dtype
+            The type of the features.
+        """
         if self.is_integer:
             return np.dtype(np.int8 if self.limit <= 127 else np.int16)
         return np.dtype(self.precision or X.dtype)
@@ -143,7 +298,13 @@ class FeatureMap(ABC):
     # ---- equality and files ----
 
     def identity(self) -> tuple[Any, ...]:
-        """All that determines the features; maps with equal identities make the same ones."""
+        """Return all that determines the features; maps with equal identities make the same ones.
+
+        Returns
+        -------
+        tuple
+            A hashable value.
+        """
         return type(self), frozen({f.name: getattr(self, f.name) for f in fields(self)})  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
@@ -153,12 +314,29 @@ class FeatureMap(ABC):
         return hash(self.identity())
 
     def to_state(self) -> dict[str, Any]:
-        """What a file keeps: all that the constructor takes. Weights are drawn again from the seed."""
+        """Return what a file keeps: all that the constructor takes. Weights are drawn again from the seed.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         return {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """A map from what a file kept; whatever no map holds is refused."""
+        """Make a map of what a file kept, and refuse values that no fit gives.
+
+        Parameters
+        ----------
+        state : dict
+            What `to_state` returned.
+
+        Returns
+        -------
+        FeatureMap
+            The map.
+        """
         made = cls(**state)
         made.require_sound()
         return made

@@ -68,7 +68,20 @@ class BinsMap(UnitMap):
         return shift, pitch, (words[:, 0::2] << np.uint64(32)) | words[:, 1::2]
 
     def apply(self, X: Any, weights: Weights) -> np.ndarray:
-        """The column and sign of the cell of each row in some grids, as one code each."""
+        """Compute the column and sign of the cell of each row in some grids, as one code each.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix
+            A tile of rows, as `prepared` makes it.
+        weights : tuple of ndarray
+            Weights of a tile of units.
+
+        Returns
+        -------
+        ndarray
+            The codes.
+        """
         return ops.bins(X, *weights, self.columns)
 
     apply_integer = apply

@@ -40,6 +40,7 @@ class DesignMap(FeatureMap):
 
     @property
     def scale(self) -> float | np.ndarray:  # type: ignore[override]
+        """Factors of the columns: a number, or one for each."""
         return self._beside(self.map.scale)
 
     @property

@@ -39,6 +39,7 @@ class WaveMap(UnitMap):
         raise NotImplementedError
 
     def as_angles(self, words: np.ndarray, dtype: Any) -> np.ndarray:
+        """Phases in radians, from units of 2^-32 turns."""
         return (words * (TURN * 2.0**-32)).astype(dtype)
 
     def height(self, dtype: Any) -> Any:
@@ -58,6 +59,7 @@ class FrequencyMap(WaveMap):
 
     @property
     def bandwidth(self) -> float:
+        """The length scale of the kernel."""
         return self.kernel.scale
 
     def exact_kernel(self) -> Kernel:

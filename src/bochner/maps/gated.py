@@ -35,6 +35,7 @@ class GatedMap(UnitMap):
 
     @property
     def unit_count(self) -> int:
+        """Number of units."""
         return self.columns // self.pool_size
 
     @property
@@ -55,7 +56,20 @@ class GatedMap(UnitMap):
         return columns % self.pool_size == 0
 
     def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
-        """sum_l c_(l, winner) v_l / sqrt(units): features times c are <this, x>."""
+        """Compute the slopes around each row: sum_l c_(l, winner) v_l / sqrt(units).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, inputs)
+            The rows.
+        coefficients : ndarray of shape (columns, n_outputs)
+            Coefficients of the features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, inputs, n_outputs)
+            Around row x the function is <slope, x>.
+        """
         if self.is_integer:
             raise ValueError("local coefficients need a float precision: integer features are steps.")
         X = self.rows(X)

@@ -75,7 +75,20 @@ class MaxoutMap(UnitMap):
         return min(unit * self.size, self.columns) if self.structured else unit
 
     def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
-        """sum_l c_l (w_winner - mu_q x/|x|) / sqrt(m): features times c are <this, x>, since |x| = <x/|x|, x>."""
+        """Compute the slopes around each row: sum_l c_l (w_winner - mu_q x/|x|) / sqrt(m), since |x| = <x/|x|, x>.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, inputs)
+            The rows.
+        coefficients : ndarray of shape (columns, n_outputs)
+            Coefficients of the features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, inputs, n_outputs)
+            Around row x the function is <slope, x>.
+        """
         if self.is_integer or not self.is_plain:
             raise ValueError("local coefficients need float, unstructured and unshared projections.")
         X = self.rows(X)

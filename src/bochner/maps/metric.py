@@ -46,11 +46,27 @@ class IntegerMatrix(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Metric(FeatureMap):
-    """The features that a map gives x R.
+    """A map after a linear change of x: the features of x R, whose kernel is k(R'x, R'z).
 
-    map : the map, of as many inputs as x R has columns.
-    matrix : R (d, d'), or the diagonal (d,).
-    quantizer : the 8-bit codes of x that a full matrix of an integer map works on; `Metric.of` chooses them.
+    Parameters
+    ----------
+    map : FeatureMap
+        The map, of as many inputs as x R has columns.
+    matrix : ndarray of shape (n_features, n_inputs) or (n_features,)
+        The matrix R, or its diagonal.
+    quantizer : Quantizer, default=None
+        The 8-bit codes of x that a full matrix of an integer map works on; `Metric.of` chooses them.
+
+    Attributes
+    ----------
+    columns : int
+        Number of features of a row.
+    inputs : int
+        Number of columns of a row x.
+    precision : str or None
+        Number type of the features.
+    scale : float or ndarray of shape (columns,)
+        Factor after which features have `<phi(x), phi(z)> ~ k(R'x, R'z)`.
 
     Examples
     --------
@@ -93,12 +109,28 @@ class Metric(FeatureMap):
 
     @classmethod
     def of(cls, feature_map: FeatureMap, matrix: Any, rows: Any) -> Metric:
-        """The map after a metric, with codes of x for data like these rows where such are needed."""
+        """Make the map after a metric, with 8-bit codes of x where such are needed.
+
+        Parameters
+        ----------
+        feature_map : FeatureMap
+            The map, of as many inputs as x R has columns.
+        matrix : array-like of shape (n_features, n_inputs) or (n_features,)
+            The matrix R, or its diagonal.
+        rows : ndarray or sparse matrix of shape (n_samples, n_features)
+            Rows like those to come, to choose the codes by.
+
+        Returns
+        -------
+        Metric
+            The map.
+        """
         full = np.ndim(matrix) == 2 and feature_map.is_integer
         return cls(feature_map, matrix, choose_quantizer(rows, not scipy.sparse.issparse(rows)) if full else None)
 
     @property
     def name(self) -> str:  # type: ignore[override]
+        """Name of the map in messages."""
         return self.map.name
 
     @property
@@ -109,7 +141,18 @@ class Metric(FeatureMap):
     # ---- x R ----
 
     def moved(self, X: Any) -> Any:
-        """The rows x R, as the map takes them."""
+        """Compute x R, as the map takes it.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, n_inputs)
+            The rows x R.
+        """
         if self.is_exact:
             return self._moved_integers(to_dense(X))
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
@@ -138,7 +181,7 @@ class Metric(FeatureMap):
 
     @property
     def integers(self) -> IntegerMatrix:
-        """T, the shift and the offset: that of the centre of x, less the centre of the map's codes."""
+        """R in integers, with its shift and offset: that of the centre of x, less the centre of the map's codes."""
         entries, offset, shift = WEIGHTS.get((self.identity(), "integers"), self._integers)
         return IntegerMatrix(entries, offset, int(shift))
 
@@ -215,7 +258,20 @@ class Metric(FeatureMap):
         return dense @ self.matrix if self.matrix.ndim == 2 else dense * self.matrix
 
     def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
-        """R times the slopes of the map at x R."""
+        """Compute the slopes around each row: R times those of the map at x R.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, inputs)
+            The rows.
+        coefficients : ndarray of shape (columns, n_outputs)
+            Coefficients of the features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, inputs, n_outputs)
+            Around row x the function is <slope, x>.
+        """
         local = self.map.local_linear(self.moved(self.rows(X)), coefficients)
         if self.matrix.ndim == 1:
             return self.matrix[:, None] * local

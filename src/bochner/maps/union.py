@@ -15,10 +15,26 @@ from .base import FeatureMap
 
 @dataclass(frozen=True, eq=False)
 class Union(FeatureMap):
-    """Maps of the same rows and of one precision, side by side; the columns of the first map come first.
+    """Several maps side by side: phi(x) = (phi_1(x), phi_2(x), ...), whose kernel is the sum of theirs.
 
-    Its first columns are those of the first maps, so `truncated` cuts the map that the last of them belong to and
-    leaves out those behind it, and `enlarged` gives new columns to the last map.
+    The columns of the first map come first. `truncated` cuts the map that the last columns belong to and leaves out
+    those behind it; `enlarged` gives new columns to the last map.
+
+    Parameters
+    ----------
+    maps : sequence of FeatureMap
+        Maps of the same inputs and of one precision.
+
+    Attributes
+    ----------
+    columns : int
+        Number of features of a row: the sum of those of the maps.
+    inputs : int
+        Number of columns of a row.
+    precision : str or None
+        Number type of the features.
+    scale : float or ndarray of shape (columns,)
+        Factor after which features have `<phi(x), phi(z)> ~ k(x, z)`.
 
     Examples
     --------

@@ -41,7 +41,31 @@ class Units(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UnitMap(FeatureMap):
-    """Random features of drawn weights; `quantizer` makes the 8-bit codes of x that integer maps work on."""
+    """What maps share that are made of units (a frequency, a pool, a stump, a grid) with weights drawn from streams.
+
+    This class is abstract: CONTRIBUTING.md, "How to add a basis".
+
+    Parameters
+    ----------
+    columns : int
+        Number of features of a row.
+    inputs : int
+        Number of columns of a row.
+    seed : int
+        Seed of the draws.
+    precision : str, default=None
+        Number type of the features: None follows the rows; 'float32', 'float64'; 'int8' and 'int14' are exact integers.
+    scale : float, default=1.0
+        Factor after which features have `<phi(x), phi(z)> ~ k(x, z)`.
+    quantizer : Quantizer, default=None
+        The 8-bit codes of x that integer maps work on.
+
+    Examples
+    --------
+    >>> from bochner import RandomMaxout
+    >>> RandomMaxout(3, pool_size=2, random_state=0).fit([[1.0], [2.0]]).map_.units
+    Units(number=3, drawn=2, projections=2)
+    """
 
     columns: int
     inputs: int
@@ -63,34 +87,122 @@ class UnitMap(FeatureMap):
 
     @abstractmethod
     def first_column(self, unit: int) -> int:
-        """The column at which a unit starts (for the number of units: the number of columns)."""
+        """Return the column at which a unit starts.
+
+        Parameters
+        ----------
+        unit : int
+            Number of the unit; for the number of units the answer is the number of columns.
+
+        Returns
+        -------
+        int
+            The column.
+        """
 
     @abstractmethod
     def draw(self, start: int, stop: int) -> Weights:
-        """The weights of units start..stop-1, from streams alone; floats in float64."""
+        """Draw the weights of units start..stop-1, from streams alone; floats in float64.
+
+        Parameters
+        ----------
+        start : int
+            Number of the first unit.
+        stop : int
+            Number after the last one.
+
+        Returns
+        -------
+        tuple of ndarray
+            The weights.
+        """
 
     @abstractmethod
     def apply(self, X: Any, weights: Weights) -> np.ndarray:
-        """Float features of a tile of rows for a tile of units, in the dtype of X."""
+        """Compute float features of a tile of rows for a tile of units, in the dtype of X.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix
+            A tile of rows, as `prepared` makes it.
+        weights : tuple of ndarray
+            Weights of a tile of units.
+
+        Returns
+        -------
+        ndarray
+            The features.
+        """
 
     @abstractmethod
     def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
-        """Integer features, defined bit for bit; X holds codes, or floats if the input is not quantized."""
+        """Compute integer features, defined bit for bit.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix
+            A tile of 8-bit codes, or of floats if the input is not rounded.
+        weights : tuple of ndarray
+            Weights of a tile of units.
+
+        Returns
+        -------
+        ndarray
+            The features.
+        """
 
     @abstractmethod
     def exact_kernel(self) -> Kernel:
-        """The kernel that the features approximate."""
+        """Return the kernel that the features approximate.
+
+        Returns
+        -------
+        Kernel
+            The kernel.
+        """
 
     def apply_into(self, out: np.ndarray, X: Any, weights: Weights) -> None:
-        """Write the features of a tile; a map whose op can write in place does so."""
+        """Write the features of a tile to their place.
+
+        Parameters
+        ----------
+        out : ndarray
+            Where to write.
+        X : ndarray or CSR matrix
+            A tile of rows, as `prepared` makes it.
+        weights : tuple of ndarray
+            Weights of a tile of units.
+        """
         out[:] = (self.apply_integer if self.is_integer else self.apply)(X, weights)
 
     def is_fused(self, dtype: np.dtype) -> bool:
-        """Whether one op makes all features of dense rows of that dtype, and holds no more than they are."""
+        """Say whether one op makes all features of dense rows, and holds no more than they are.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Type of the rows.
+
+        Returns
+        -------
+        bool
+            Whether it does.
+        """
         return False
 
     def is_prefix(self, columns: int) -> bool:
-        """Whether the first so many columns are a map by themselves."""
+        """Say whether the first columns are a map by themselves.
+
+        Parameters
+        ----------
+        columns : int
+            Number of columns.
+
+        Returns
+        -------
+        bool
+            Whether they are.
+        """
         return True
 
     # ---- features ----
@@ -104,7 +216,22 @@ class UnitMap(FeatureMap):
         return self.is_prefix(self.columns)
 
     def weights(self, start: int = 0, stop: int | None = None, dtype: Any = np.float64) -> Weights:
-        """The weights of some units (or all), floats in `dtype` (float64 for 8-bit inputs); kept in a cache."""
+        """Return the weights of some units, or of all; they are kept in a cache.
+
+        Parameters
+        ----------
+        start : int, default=0
+            Number of the first unit.
+        stop : int, default=None
+            Number after the last one; None is all.
+        dtype : dtype, default=numpy.float64
+            Type of the floats among them.
+
+        Returns
+        -------
+        tuple of ndarray
+            The weights.
+        """
         last = self.units.number if stop is None else stop
         dtype = np.dtype(dtype if np.dtype(dtype).kind == "f" else np.float64)
         key = (self.identity(), dtype.str, start, last)
@@ -119,7 +246,22 @@ class UnitMap(FeatureMap):
         return self.of_units(X, 0, self.units.number)
 
     def of_units(self, X: Any, first: int, last: int) -> Any:
-        """The features of units first..last-1 of rows as `rows` makes them."""
+        """Compute the features of units first..last-1 of rows that `rows` has made.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, inputs)
+            Sound rows.
+        first : int
+            Number of the first unit.
+        last : int
+            Number after the last one.
+
+        Returns
+        -------
+        ndarray or CSR matrix
+            The features.
+        """
         origin = self.first_column(first)
         apply = self.apply_integer if self.is_integer else self.apply
         tiles = list(self.work(X.shape[0], first, last, not scipy.sparse.issparse(X) and self.is_fused(X.dtype)))
@@ -132,7 +274,24 @@ class UnitMap(FeatureMap):
         return out
 
     def work(self, n: int, first: int, last: int, fused: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:
-        """Every (units, rows) tile of the work, all rows of a tile of units before the next units."""
+        """List the tiles of units and rows, all rows of a tile of units before the next units.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+        first : int
+            Number of the first unit.
+        last : int
+            Number after the last one.
+        fused : bool, default=False
+            Whether one op makes all features of rows, and holds no more than they are.
+
+        Yields
+        ------
+        tuple of tuple and slice
+            The first unit and the one after the last, and which rows.
+        """
         _, drawn, projections = self.units
         most = last - first if fused else 8192 // max(projections, 1)  # a fused op keeps no projections
         per_tile = max(1, min(TILE // max(drawn, 1), most))
@@ -146,7 +305,18 @@ class UnitMap(FeatureMap):
                 yield (start, min(start + per_tile, last)), slice(row, min(row + rows, n))
 
     def prepared(self, X: Any) -> Any:
-        """A tile of rows as `apply` takes it: codes for integers, dense where CSR is of no use."""
+        """Return a tile of rows as `apply` takes it: codes for integers, dense where CSR is of no use.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix
+            A tile of rows.
+
+        Returns
+        -------
+        ndarray or CSR matrix
+            The tile.
+        """
         if scipy.sparse.issparse(X) and (self.is_integer or not self.multiplies_sparse):
             X = X.toarray()
         return X if self.quantizer is None else self.quantizer(X)

@@ -9,7 +9,33 @@ from ..arrays import Array, namespace
 
 @dataclass(frozen=True)
 class Solution:
-    """coefficients (m, k) of centred features; residual is |A b - c| / |c|, the largest over outputs."""
+    """Coefficients, and in words how a solver ended.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (n_components, n_outputs)
+        Coefficients of the centred features.
+    method : str
+        Name of the method.
+    alpha : float
+        The penalty.
+    status : str
+        How it ended, in words.
+    residual : float
+        |A b - c| / |c| of the equations that were solved, the largest over outputs.
+    iterations : int
+        Number of iterations.
+    reason : str
+        Why this method was chosen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.solvers import solve_gram
+    >>> solution = solve_gram(2.0 * np.eye(2), np.ones((2, 1)), alpha=1.0)
+    >>> solution.method, solution.status
+    ('cholesky', 'solved')
+    """
 
     coefficients: Array = field(repr=False)
     method: str

@@ -34,11 +34,13 @@ class Quadratic:
 
 
 def solve_box(gram: np.ndarray, cross: np.ndarray, alpha: float, bound: float) -> Solution:
+    """The coefficients within the bounds, from Z'Z (m, m) and Z'Y (m, k)."""
     found = minimise(Quadratic(gram, cross, alpha), np.zeros_like(cross), bound=bound, tolerance=1e-10)
     status = f"{found.status}; {at_bounds(found.x, bound)}"
     return Solution(found.x, "projected Newton", alpha, status, found.residual, found.iterations)
 
 
 def at_bounds(coefficients: np.ndarray, bound: float) -> str:
+    """In words, how many coefficients are at the bound."""
     there = int(np.sum(np.abs(coefficients) >= bound))
     return f"{there:,} of {coefficients.size:,} coefficients at the bound {bound:.3g}"

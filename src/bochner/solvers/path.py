@@ -27,6 +27,7 @@ class RidgePath:
         return self._form.solve(alpha, self._rotated)
 
     def coefficients(self, alpha: float) -> Array:
+        """The coefficients at one penalty."""
         return self._form.rotate_back(self._solve(alpha))
 
     def errors(self, alpha: float) -> tuple[Array, Array]:

@@ -19,12 +19,28 @@ SCHEDULES = ("constant", "inverse", "cosine")
 
 @dataclass(frozen=True)
 class Stochastic(ABC):
-    """How to walk: epochs over the rows in a new order each, batch by batch.
+    """What solvers share that take gradient steps on batches of rows, in a new order in each epoch.
 
-    learning_rate : "auto" tries several on a sample of the rows; a number is for targets in their spreads.
-    schedule : "cosine" to zero at the last epoch, "inverse" 1/(1 + epoch), or "constant".
-    validation : share of rows held out (at most 5,000), by whose loss the best epoch is known; 0 for none.
-    patience : epochs without a better one after which it ends.
+    Parameters
+    ----------
+    epochs : int, default=50
+        Most passes over the rows.
+    batch_size : int, default=50
+        Rows of a step.
+    learning_rate : float or 'auto', default='auto'
+        Size of the first steps, for targets in their standard deviations; 'auto' tries several on a sample of the rows.
+    schedule : {'constant', 'inverse', 'cosine'}, default='cosine'
+        How the size falls: not at all, as 1 / (1 + epoch), or as a cosine to zero at the last epoch.
+    validation : float, default=0.1
+        Share of the rows to hold out (at most 5,000 rows), by whose loss the best epoch is known; 0 is none.
+    patience : int, default=10
+        Epochs without a better one after which training ends.
+
+    Examples
+    --------
+    >>> from bochner.solvers import SGD, Stochastic
+    >>> isinstance(SGD(), Stochastic)
+    True
     """
 
     epochs: int = 50
@@ -44,27 +60,104 @@ class Stochastic(ABC):
             raise ValueError(f"validation must be a share of the rows below 1, or 0; got {self.validation!r}.")
 
     def rate(self, first: float, done: float) -> float:
-        """The rate after `done` epochs."""
+        """Return the size of steps at some moment.
+
+        Parameters
+        ----------
+        first : float
+            Size of the first steps.
+        done : float
+            Epochs that are done.
+
+        Returns
+        -------
+        float
+            The size.
+        """
         if self.schedule == "cosine":
             return first * 0.5 * (1.0 + float(np.cos(np.pi * min(done / self.epochs, 1.0))))
         return first / (1.0 + done) if self.schedule == "inverse" else first
 
     @abstractmethod
     def begin(self, x: np.ndarray) -> dict[str, Any]:
-        """The state of a walk that starts at x: arrays and numbers."""
+        """Return the state of a descent that starts at x.
+
+        Parameters
+        ----------
+        x : ndarray
+            The start.
+
+        Returns
+        -------
+        dict
+            Arrays and numbers, the coefficients as 'x'.
+        """
 
     @abstractmethod
     def step(self, state: dict[str, Any], gradient: np.ndarray, rate: float) -> None:
-        """Move state["x"]."""
+        """Take a step: change state['x'].
+
+        Parameters
+        ----------
+        state : dict
+            What `begin` returned.
+        gradient : ndarray
+            Gradient of the mean loss over a batch.
+        rate : float
+            Size of the step.
+        """
 
     @abstractmethod
     def rates(self, square: float, bend: float) -> np.ndarray:
-        """First rates to try, for rows of mean squared length `square` and a loss of curvature about `bend`."""
+        """Return sizes of the first steps to try.
+
+        Parameters
+        ----------
+        square : float
+            Mean squared length of the rows.
+        bend : float
+            Curvature of the loss, about.
+
+        Returns
+        -------
+        ndarray
+            The sizes.
+        """
 
 
 @dataclass(frozen=True)
 class SGD(Stochastic):
-    """v <- momentum v - rate g, x <- x + v"""
+    """Stochastic gradient descent with momentum, for any loss: v <- momentum v - rate g, x <- x + v.
+
+    Give it to a model as its solver.
+
+    Parameters
+    ----------
+    epochs : int, default=50
+        Most passes over the rows.
+    batch_size : int, default=50
+        Rows of a step.
+    learning_rate : float or 'auto', default='auto'
+        Size of the first steps, for targets in their standard deviations; 'auto' tries several on a sample of the rows.
+    schedule : {'constant', 'inverse', 'cosine'}, default='cosine'
+        How the size falls: not at all, as 1 / (1 + epoch), or as a cosine to zero at the last epoch.
+    validation : float, default=0.1
+        Share of the rows to hold out (at most 5,000 rows), by whose loss the best epoch is known; 0 is none.
+    patience : int, default=10
+        Epochs without a better one after which training ends.
+    momentum : float, default=0.9
+        Share of the last step that goes into the next one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomFeatureRegressor, RandomFourier
+    >>> from bochner.solvers import SGD
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> model = RandomFeatureRegressor(RandomFourier(50), solver=SGD(epochs=20), alpha=1e-3, random_state=0)
+    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9)
+    True
+    """
 
     momentum: float = 0.9
 
@@ -90,7 +183,40 @@ class SGD(Stochastic):
 
 @dataclass(frozen=True)
 class Adam(Stochastic):
-    """x <- x - rate m / (sqrt(v) + 1e-8) with running means m of g and v of g^2, free of their start at zero."""
+    """Adam, for any loss: gradient steps scaled by the history of each coefficient.
+
+    x <- x - rate m / (sqrt(v) + 1e-8) with running means m of g and v of g^2, corrected for their start at zero. Give
+    it to a model as its solver.
+
+    Parameters
+    ----------
+    epochs : int, default=50
+        Most passes over the rows.
+    batch_size : int, default=50
+        Rows of a step.
+    learning_rate : float or 'auto', default='auto'
+        Size of the first steps, for targets in their standard deviations; 'auto' tries several on a sample of the rows.
+    schedule : {'constant', 'inverse', 'cosine'}, default='cosine'
+        How the size falls: not at all, as 1 / (1 + epoch), or as a cosine to zero at the last epoch.
+    validation : float, default=0.1
+        Share of the rows to hold out (at most 5,000 rows), by whose loss the best epoch is known; 0 is none.
+    patience : int, default=10
+        Epochs without a better one after which training ends.
+    first_decay : float, default=0.9
+        Decay of the running mean of gradients.
+    second_decay : float, default=0.999
+        Decay of the running mean of squared gradients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomFeatureRegressor, RandomFourier
+    >>> from bochner.solvers import Adam
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> model = RandomFeatureRegressor(RandomFourier(50), solver=Adam(epochs=20), alpha=1e-3, random_state=0)
+    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9)
+    True
+    """
 
     first_decay: float = 0.9
     second_decay: float = 0.999
@@ -119,16 +245,35 @@ class Adam(Stochastic):
 
 @dataclass(frozen=True)
 class DoublyStochastic:
-    """Each step has a new batch of rows and new features: functional gradient descent in the kernel's own space.
+    """Descent with a new batch of rows and new features in each step, in the kernel's own function space.
 
     At step t the function f is scaled by 1 - rate nu and gets new features, with coefficients -rate times the mean of
     loss'(f(x_i)) z(x_i). With nu = 2 alpha / n and rates 1 / (nu (t + t0)) the mean squared distance from the optimum
-    falls like 1/t (Dai and others, 2014). t0 makes the first rate a stable one, unless learning_rate says what it is:
-    the inverse of the curvature of a batch.
+    falls like 1/t. t0 makes the first rate a stable one, unless learning_rate says what it is.
 
-    A basis of m columns has m / features steps in all, and directions of small curvature need thousands. It is for
-    streams too long for anything else; docs/learning.md has numbers. On many classes expect two to three times the
-    errors of least squares, and more steps (smaller `features`, or more columns) to help.
+    A basis of m columns has m / features steps in all, and directions of small curvature need thousands: it is for
+    streams too long for anything else (docs/learning.md has numbers). On many classes expect two to three times the
+    errors of least squares.
+
+    Parameters
+    ----------
+    batch_size : int, default=256
+        Rows of a step.
+    features : int, default=128
+        Features of a step, about.
+    learning_rate : float or 'auto', default='auto'
+        Size of the first step; 'auto' is the inverse of the curvature of a batch.
+
+    References
+    ----------
+    Dai and others, Scalable Kernel Methods via Doubly Stochastic Gradients, 2014.
+
+    Examples
+    --------
+    >>> from bochner import RandomFeatureRegressor, RandomFourier
+    >>> from bochner.solvers import DoublyStochastic
+    >>> RandomFeatureRegressor(RandomFourier(4096), solver=DoublyStochastic(features=64)).solver.features
+    64
     """
 
     batch_size: int = 256
@@ -142,5 +287,20 @@ class DoublyStochastic:
             require_positive("learning_rate", self.learning_rate)
 
     def rate(self, first: float, nu: float, step: int) -> float:
-        """first at step 0; like 1/(nu t) in the end; with a small nu, or one that falls as rows come, 1/sqrt(t)."""
+        """Return the size of a step: first at step 0, like 1/(nu t) in the end; with a small nu, like 1/sqrt(t).
+
+        Parameters
+        ----------
+        first : float
+            Size of the first step.
+        nu : float
+            Strength of the penalty, 2 alpha / n.
+        step : int
+            Number of the step.
+
+        Returns
+        -------
+        float
+            The size.
+        """
         return first / max(1.0 + first * nu * step, float(np.sqrt(1.0 + step / STEADY)))
