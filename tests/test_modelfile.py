@@ -71,7 +71,7 @@ def test_with_sums_a_model_goes_on(tmp_path):
     assert np.array_equal(again.grow(40).predict(X), model.grow(40).predict(X))
     bare = saved(model, tmp_path / "m")
     assert np.array_equal(bare.predict(X), model.predict(X))
-    with pytest.raises(ValueError, match=r"not at hand.*save with sums=True"):
+    with pytest.raises(ValueError, match=r"not kept.*save with sums=True"):
         bare.partial_fit(X, Y)
     with pytest.raises(ValueError, match="return_std needs"):
         bare.predict(X, return_std=True)

@@ -264,7 +264,7 @@ def features_needed(basis: Basis, error: float, delta: float = 0.05) -> int:
             )
         units = bounds.second_moment / left
     else:
-        raise ValueError(f"{type(basis).__name__} with this activation declares no bounds.")
+        raise ValueError(f"{type(basis).__name__} with this activation has no known bounds.")
     return int(np.ceil(units)) * bounds.columns
 
 

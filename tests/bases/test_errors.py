@@ -51,8 +51,8 @@ def test_bad_number_of_components(name, value):
     [
         (RandomFourier(kernel="gausian"), "kernel='gausian' is not known: did you mean 'gaussian'"),
         (RandomFourier(kernel="zzz"), "choose from 'gaussian', 'laplacian', 'matern', 'cauchy'"),
-        (RandomFourier(kernel=kernels.Maxout()), "no spectral law"),
-        (RandomFourier(kernel=kernels.Hat()), "no spectral law"),
+        (RandomFourier(kernel=kernels.Maxout()), "no frequencies to draw"),
+        (RandomFourier(kernel=kernels.Hat()), "no frequencies to draw"),
         (RandomFourier(bandwidth=0.0), "bandwidth must be a positive finite number; got 0.0"),
         (RandomFourier(bandwidth="mean"), "bandwidth='mean' is not known"),
         (RandomFourier(kernel="matern", nu=-1), "nu must be a positive finite number"),

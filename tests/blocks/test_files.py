@@ -185,7 +185,7 @@ def test_the_recipe_of_the_fit_is_used_for_new_rows(tmp_path):
     assert np.allclose(by_file, model.predict(pl.from_pandas(new)), atol=1e-9)
     shuffled = new[["flag", "city", "c", "b", "a"]]
     assert np.allclose(by_file, model.predict(shuffled), atol=1e-9)
-    with pytest.raises(ValueError, match="not made as those of the fit"):
+    with pytest.raises(ValueError, match="not encoded as those of the fit"):
         model.predict(read(new, target="y"))
     with pytest.raises(ValueError, match="'city' holds text: give a frame"):
         model.predict(np.zeros((3, 5)))

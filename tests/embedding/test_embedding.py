@@ -271,7 +271,7 @@ def test_rows_of_a_file(tmp_path):
     assert list(pca.feature_names_in_) == ["a", "b", "c", "kind"]
     np.testing.assert_allclose(pca.transform(frame), pca.transform(blocks))
     assert pca.inverse_transform(pca.transform(frame)).shape == (150, 6)  # the columns that the recipe makes
-    with pytest.raises(ValueError, match="the blocks were not made as those of the fit"):
+    with pytest.raises(ValueError, match="the blocks were not encoded as those of the fit"):
         pca.partial_fit(bochner.read(frame, standardize=False))
 
 
@@ -322,7 +322,7 @@ def test_bad_input_gets_one_sentence():
         (lambda: fitted.transform(MemoryBlocks(X[:, :2])), "the blocks have 2 columns; the model was fitted to 3"),
         (lambda: fitted.inverse_transform([[0.0, 0.0]]), "kept_rows=0 keeps none"),
         (lambda: FeaturePCA().fit(X).inverse_transform([[0.0]]), "X has 1 columns; there are 2 components"),
-        (lambda: FeaturePCA(n_components=1).fit(X).plot(X), "a picture needs two components"),
+        (lambda: FeaturePCA(n_components=1).fit(X).plot(X), "plot needs two components"),
     ]:
         with pytest.raises(ValueError, match=message) as caught:
             attempt()

@@ -244,7 +244,7 @@ def test_metrics_that_do_not_go_with_a_map_are_refused():
         Metric(of_integers, np.eye(5))
     with pytest.raises(ValueError, match="only a full metric of an integer map"):
         Metric(of_floats, np.eye(5), Quantizer(1.0))
-    with pytest.raises(ValueError, match="one of other columns"):
+    with pytest.raises(ValueError, match="another number of columns"):
         Metric(of_integers, np.eye(5), Quantizer(1.0, center=np.zeros(4)))
     with pytest.raises(ValueError, match="more than 8191 steps"):
         Metric.of(of_integers, 1e9 * np.eye(5), X)
@@ -346,6 +346,6 @@ def test_a_map_without_a_graph_is_refused_by_name():
 
     X = contracts.rows()
     steps = RandomSteps(9, random_state=0).fit(X).map_
-    with pytest.raises(ValueError, match="RandomSteps has no form in ONNX"):
+    with pytest.raises(ValueError, match="RandomSteps cannot be exported to ONNX"):
         features_to_bytes(Union([RandomStumps(4).fit(X).map_, Metric(steps, np.ones(5))]))
     assert RandomMaxout(4).fit(X).map_.name == "RandomMaxout"

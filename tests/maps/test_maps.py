@@ -71,7 +71,7 @@ def test_what_has_no_prefixes_says_so():
     X = contracts.rows()
     bins, fixed = made("bins").fit(X).map_, made("fixed").fit(X).map_
     assert not bins.has_prefixes
-    with pytest.raises(ValueError, match="first 7 columns of this RandomBins are not a basis of its kind"):
+    with pytest.raises(ValueError, match=r"RandomBins of .* columns cannot be cut to its first 7"):
         bins.truncated(7)
     with pytest.raises(ValueError, match="given frequencies are taken as they are"):
         fixed.truncated(7)
@@ -160,7 +160,7 @@ def test_maps_that_no_fit_gives_are_refused(name, changed):
 def test_codes_of_other_columns_are_refused():
     found = made("fourier", "int8").fit(contracts.rows()).map_
     other = dataclasses.replace(found.quantizer, center=np.zeros(9))
-    with pytest.raises(ValueError, match="one of other columns"):
+    with pytest.raises(ValueError, match="another number of columns"):
         type(found).from_state({**found.to_state(), "quantizer": other})
 
 

@@ -185,7 +185,7 @@ def test_another_solver_goes_on_from_the_sums():
 
 def test_bounds_and_sums_do_not_go_together():
     model = RandomFeatureClassifier(BASIS, alpha=0.1).fit(X, RARE).set_params(max_coefficient=0.01)
-    with pytest.raises(ValueError, match="without bounds"):
+    with pytest.raises(ValueError, match="without max_coefficient"):
         _ = model.forget(X[:5], RARE[:5]).coef_
 
 

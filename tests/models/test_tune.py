@@ -140,9 +140,9 @@ def test_counts_are_numbers_and_few_rows_are_refused():
 def test_settings_that_do_not_exist_are_refused():
     with pytest.raises(ValueError, match="RandomStumps has no bandwidth"):
         tune(X, WIGGLY, basis=RandomStumps(10), bandwidths=[1.0])
-    with pytest.raises(ValueError, match="RandomFourier has no pools"):
+    with pytest.raises(ValueError, match="RandomFourier has no pool_size"):
         tune(X, WIGGLY, basis=RandomFourier(10), pool_sizes=[2])
-    with pytest.raises(ValueError, match="components=20 is more than the basis has"):
+    with pytest.raises(ValueError, match="components=20 is more than n_components="):
         tune(X, WIGGLY, basis=RandomFourier(10), components=[20])
     with bochner.config_context(memory="1MB"), pytest.raises(ValueError, match="try fewer features or candidates"):
         tune(X, WIGGLY, basis=RandomFourier(500))

@@ -448,8 +448,8 @@ def test_bad_input_gets_one_sentence():
         (lambda: mmd_test(X, Y, null="permutations"), "did you mean 'permutation'"),
         (lambda: mmd_test(X, Y, scale="robustly"), "did you mean 'robust'"),
         (lambda: mmd_test(X, Y, n_resamples=0), "n_resamples must be an integer of at least 1"),
-        (lambda: mmd_test(X, Y, block_length=3), "block_length is of null='wild'"),
-        (lambda: mmd_test(X, Y, null="wild", block_length=5), "leaves less than two blocks"),
+        (lambda: mmd_test(X, Y, block_length=3), "block_length is for null='wild'"),
+        (lambda: mmd_test(X, Y, null="wild", block_length=5), "leaves fewer than two blocks"),
         (lambda: mmd_test(X, Y, basis=RandomFourier(10**5), null="asymptotic"), "over the memory budget"),
         (lambda: mmd_test(X, Y).witness(X[:, :2]), "X has 2 columns; the samples had 3"),
     ]:

@@ -124,7 +124,7 @@ class Fastfood(FrequencyBasis):
     def _require_settled(self, example: Any) -> None:
         super()._require_settled(example)
         if np.abs(self.map_.factors(0, self.map_.units.number)).max() > largest_factor(self.precision):
-            raise ValueError("calibration is too large for waves")
+            raise ValueError("calibration has factors that are too large")
 
     @property
     def _dimension(self) -> int:

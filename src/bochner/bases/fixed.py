@@ -86,7 +86,7 @@ class FixedFourier(Basis):
         table = np.asarray(self.frequencies, dtype=np.float64)
         angles = np.zeros(0) if self.phases is None else np.asarray(self.phases, dtype=np.float64)
         if table.ndim != 2 or not table.size:
-            raise ValueError(f"frequencies must be a matrix, one a row; got an array of shape {table.shape}.")
+            raise ValueError(f"frequencies must be a matrix, one frequency a row; got an array of shape {table.shape}.")
         if angles.ndim != 1 or len(angles) > len(table):
             raise ValueError(
                 f"phases must be a list of at most one angle for each of {len(table)} frequencies; its shape is "
@@ -109,12 +109,12 @@ class FixedFourier(Basis):
 
     @property
     def bounds(self) -> Bounds:
-        raise ValueError("no bound holds for given frequencies: they are no sample of a law.")
+        raise ValueError("there is no bound for given frequencies: they are not drawn from a distribution.")
 
     def _require_settled(self, example: Any) -> None:
         largest = largest_factor(self.precision)
         if max(np.abs(table).max(initial=0.0) for table in self._given()) > largest:
-            raise ValueError(f"frequencies beyond {largest:g} have no waves")
+            raise ValueError(f"frequencies must be at most {largest:g} in size")
 
     def _example_columns(self, columns: int) -> int:
         if columns != self._given()[0].shape[1]:

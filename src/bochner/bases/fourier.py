@@ -123,7 +123,7 @@ class RandomFourier(FrequencyBasis):
         self._settle_kernel(named, self.bandwidth, rows)
         self.kernel_ = self.kernel_.in_dimension(self.n_features_in_)
         if not isinstance(self.kernel_, Radial | Product):
-            raise ValueError(f"kernel={self.kernel!r} declares no spectral law; derive it from Radial or Product.")
+            raise ValueError(f"kernel={self.kernel!r} has no frequencies to draw; derive it from Radial or Product.")
         require_choice("sampling", self.sampling, SAMPLINGS)
         if self.sampling == "orthogonal" and not isinstance(self.kernel_, Radial):
             raise ValueError("sampling='orthogonal' needs a radial kernel; use 'iid' or 'qmc' for products.")

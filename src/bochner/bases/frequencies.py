@@ -81,7 +81,7 @@ class FrequencyBasis(Basis):
         """Set kernel_, bandwidth_ and scale_ from a kernel's name or from a kernel object."""
         chosen = vars(self)["kernel"]
         if isinstance(chosen, Kernel) and not isinstance(chosen, ShiftInvariant):
-            raise ValueError(f"kernel={chosen!r} has no spectral law: only shift-invariant kernels have frequencies.")
+            raise ValueError(f"kernel={chosen!r} has no frequencies to draw: only shift-invariant kernels have.")
         kernel = chosen if isinstance(chosen, ShiftInvariant) else named[require_choice("kernel", chosen, named)]
         if kernel.bandwidth is None:
             kernel = kernel.with_bandwidth(settle_bandwidth(bandwidth, rows, kernel.metric))

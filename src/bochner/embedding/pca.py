@@ -347,7 +347,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self, "_sums")
         if self.n_components_ < 2:
-            raise ValueError("a picture needs two components; there is one.")
+            raise ValueError("plot needs two components; n_components is 1.")
         return scatter(self._project(X), labels, self.explained_variance_ratio_, ax)
 
     # ---- checks ----

@@ -95,7 +95,7 @@ class HashMap(UnitMap):
     def require_sound(self) -> None:
         super().require_sound()
         if self.center is not None and self.center.shape != (self.inputs,):
-            raise ValueError("the centre is one of other columns")
+            raise ValueError("the center has another number of columns")
 
 
 class MaxoutHash(Basis):
@@ -303,7 +303,7 @@ class MaxoutHash(Basis):
         basis = super().from_state(state)
         center = basis.center_
         if center is not None and (center.shape != (basis.n_features_in_,) or not np.isfinite(center).all()):
-            raise ValueError("the centre is one of other columns")
+            raise ValueError("the center has another number of columns")
         return basis
 
     def __sklearn_tags__(self) -> Any:

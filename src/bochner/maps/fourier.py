@@ -149,7 +149,7 @@ class FourierMap(FrequencyMap):
         require_few_columns(self.sampling, self.inputs)
         radial = isinstance(self.kernel, Radial)
         if not (radial or isinstance(self.kernel, Product)):
-            raise ValueError("the kernel declares no spectral law")
+            raise ValueError("the kernel has no frequencies to draw")
         if self.sampling == "orthogonal" and (self.is_integer or not radial):
             raise ValueError("orthogonal directions are those of radial kernels, in floats")
 

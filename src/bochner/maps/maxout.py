@@ -90,7 +90,7 @@ class MaxoutMap(UnitMap):
             Around row x the function is <slope, x>.
         """
         if self.is_integer or not self.is_plain:
-            raise ValueError("local coefficients need float, unstructured and unshared projections.")
+            raise ValueError("local coefficients need float features, structured=False and shared_projections=None.")
         X = self.rows(X)
         out = np.zeros((X.shape[0], self.inputs, coefficients.shape[1]))
         for (start, stop), rows in self.work(X.shape[0], 0, self.columns):

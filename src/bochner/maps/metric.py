@@ -92,7 +92,7 @@ class Metric(FeatureMap):
         matrix = read_only(self.matrix)
         if matrix.ndim not in (1, 2) or matrix.shape[-1] != self.map.inputs or not np.isfinite(matrix).all():
             raise ValueError(
-                f"a metric of this map is a finite matrix with {self.map.inputs} columns, or a diagonal of so many; "
+                f"matrix must be finite, with {self.map.inputs} columns, or a diagonal of that length; "
                 f"its shape is {matrix.shape}."
             )
         derived = {"columns": self.map.columns, "inputs": len(matrix), "scale": self.map.scale}
@@ -103,7 +103,7 @@ class Metric(FeatureMap):
         if self.quantizer is not None and not self.is_exact:
             raise ValueError("only a full metric of an integer map works on 8-bit codes of x.")
         if self.quantizer is not None and self.quantizer.center.shape not in ((1,), (self.inputs,)):
-            raise ValueError("the quantizer is one of other columns.")
+            raise ValueError("the quantizer has another number of columns.")
         if self.is_exact:
             self._integers()  # which refuses what integers cannot hold
 
@@ -191,7 +191,9 @@ class Metric(FeatureMap):
         ratio = self.matrix * (self.quantizer.step / unit)
         shift = next((bits for bits in range(MOST_BITS, -1, -1) if self._fits(np.rint(ratio * 2.0**bits))), None)
         if shift is None:
-            raise ValueError(f"the metric makes more than {LARGEST_CODE} steps of the map from one step of x.")
+            raise ValueError(
+                f"the metric is too large for integers: it makes over {LARGEST_CODE} steps of one step of x."
+            )
         center = np.broadcast_to(self.quantizer.center, self.inputs)
         origin = np.zeros(1) if self.target is None else self.target.center
         # fsum rounds once, so the offset does not hang on the order of a sum.

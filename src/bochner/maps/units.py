@@ -338,7 +338,7 @@ class UnitMap(FeatureMap):
     def truncated(self, columns: int) -> Self:
         columns = require_integer("n_components", columns)
         if columns > self.columns or not (columns == self.columns or self.is_prefix(columns)):
-            raise ValueError(f"the first {columns} columns of this {self.name} are not a basis of its kind.")
+            raise ValueError(f"{self.name} of {self.columns} columns cannot be cut to its first {columns}.")
         return self._resized(columns)
 
     def enlarged(self, columns: int) -> Self:
@@ -368,7 +368,7 @@ class UnitMap(FeatureMap):
     def require_room(self) -> None:
         """Refuse codes of other columns, and units that are too many or too large to be drawn."""
         if self.quantizer is not None and self.quantizer.center.shape not in ((1,), (self.inputs,)):
-            raise ValueError("the quantizer is one of other columns")
+            raise ValueError("the quantizer has another number of columns")
         units = self.units
         if 8 * units.drawn > memory_budget() or units.number > max(self.columns, MOST_UNITS):
             raise ValueError(

@@ -72,7 +72,7 @@ class Scored:
         if isinstance(X, Blocks):
             parts = [(block.y, block.weight) for block in X.stream(0, rows_per_block(X.n_columns))]
             if y is not None or parts[0][0] is None:
-                raise ValueError("score takes the targets of blocks from the blocks: name them in bochner.read.")
+                raise ValueError("blocks have their own targets: leave out y, and name the target in bochner.read.")
             y = np.concatenate([target for target, _ in parts])
             sample_weight = None if parts[0][1] is None else np.concatenate([weight for _, weight in parts])
         return float(super().score(X, y, sample_weight))  # type: ignore[misc]
@@ -357,7 +357,9 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         self._refresh()
         found = self._importances
         if found is None:
-            raise AttributeError("feature_importances_ are known after fit, not after rows came or went.")
+            raise AttributeError(
+                "feature_importances_ are known after fit, and no longer once rows or features changed."
+            )
         return found
 
     @property
@@ -405,7 +407,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             raise ValueError(f"the blocks have {blocks.n_columns} columns; the model was fitted to {columns}.")
         if blocks.recipe != getattr(self, "recipe_", None):
             raise ValueError(
-                "the blocks were not made as those of the fit (other columns, categories or means): "
+                "the blocks were not encoded as those of the fit (other columns, categories or means): "
                 "read them with bochner.read(..., recipe=model.recipe_)."
             )
 
@@ -472,7 +474,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             return 0.0 if self.alpha == 0 else require_positive("alpha", self.alpha)
         alphas = np.asarray(self.alpha, dtype=np.float64)
         if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas > 0)).all():
-            raise ValueError("a list of penalties must hold positive finite numbers.")
+            raise ValueError("alpha, if it is a list, must hold positive finite numbers.")
         return float(alphas[0]) if len(alphas) == 1 else alphas
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:

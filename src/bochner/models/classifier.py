@@ -220,8 +220,8 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         scores = self.decision_function(X)
         if self.temperature_ is None:
             raise ValueError(
-                "the temperature of probabilities is not known since the sums changed: call calibrate(X, y) with rows "
-                "that the model was not fitted to."
+                "probabilities are not calibrated, since rows or features changed after fit: call calibrate(X, y) with "
+                "rows that the model was not fitted to."
             )
         return probabilities(scores, self.temperature_)
 

@@ -82,8 +82,8 @@ def doubts(model: Any) -> list[str]:
         )
     if model._leverage > 0.5:
         found.append(
-            f"A hundredth of the rows has {model._leverage:.0%} of all leverage: far-out rows decide the fit; "
-            "scale='robust' tames them."
+            f"A hundredth of the rows has {model._leverage:.0%} of all leverage: outliers decide the fit; "
+            "scale='robust' clips them."
         )
     clipped = float(getattr(design.basis, "clipped_fraction_", 0.0))
     if clipped > CLIPPED:

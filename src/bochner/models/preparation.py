@@ -96,7 +96,7 @@ class SummaryOf(SumOf):
 def own_targets(blocks: Blocks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Rows, targets and weights of blocks, which have their own."""
     if y is not None or sample_weight is not None:
-        raise ValueError("the blocks have their own targets and weights: give none beside them.")
+        raise ValueError("the blocks have their own targets and weights: leave out y and sample_weight.")
     return (blocks.X, blocks.y, blocks.weight) if isinstance(blocks, MemoryBlocks) else (blocks, None, None)
 
 

@@ -281,5 +281,5 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         """Log of the probability of y under the Gaussian process; the larger, the better a bandwidth suits the data."""
         fit = self._refresh()
         if fit.posterior is None:
-            raise AttributeError("the marginal likelihood needs the Gram or the kernel matrix.")
+            raise AttributeError("log_marginal_likelihood_ needs solver='cholesky' or 'dual'.")
         return fit.posterior.log_marginal_likelihood(fit.noise)

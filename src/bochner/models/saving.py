@@ -146,7 +146,7 @@ class Saved:
             unit = Chosen(solution.alpha, state["penalty"]).unit
             posterior = PrimalPosterior(sums, design.scale_, solution.alpha, bool(model.fit_intercept), unit)
         if widest is not None and (model.max_coefficient is not None or model.alpha == "loo"):
-            raise ValueError("sums at hand are solved without bounds, and without leaving rows out")
+            raise ValueError("sums alone are solved without max_coefficient, and without leave-one-out")
         model.design_, model.sums_, model._widest = design, sums, widest
         model._solved = Fit(solution, posterior=posterior, **{name: state[name] for name in FIT})
         model._stale = widest is not None  # what belongs to the first columns alone is made again from the sums

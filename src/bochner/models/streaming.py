@@ -229,7 +229,7 @@ class Streaming(ABC):
         if self.sums_ is None:
             how = self._solved.solution.method
             raise ValueError(
-                f"{verb} needs the sums of the fit, which are not at hand: fit with {option('loss', 'squared')} and "
+                f"{verb} needs the sums of the fit, which were not kept: fit with {option('loss', 'squared')} and "
                 f"{option('solver', 'cholesky')} (this was {how}), and save with {option('sums', True)}."
             )
         return self.sums_
@@ -246,7 +246,7 @@ class Streaming(ABC):
 
     def _require_same_targets(self, other: Any) -> None:
         if self._outputs != other._outputs:
-            raise ValueError("the two models have different numbers of targets.")
+            raise ValueError("the two models were fitted with different numbers of outputs.")
 
     def _refresh(self) -> Fit:
         """The solution; after sums changed it is made when first needed."""
@@ -254,7 +254,7 @@ class Streaming(ABC):
         if self._stale:
             self._refuse_leave_one_out("a model of sums")
             if self.max_coefficient is not None:
-                raise ValueError("sums at hand are solved without bounds: fit again, or set max_coefficient=None.")
+                raise ValueError("sums alone are solved without max_coefficient: fit again, or set it to None.")
             sums, design, widest = self.sums_, self.design_, self._summed
             assert sums is not None
             if design.n_components != widest.n_components:

@@ -155,7 +155,8 @@ class NumberCoding:
         y = np.asarray(y, dtype=np.float64)
         if y.shape[1:] != self.outputs:
             raise ValueError(
-                f"y has {y.shape[1:] or 'no'} further dimensions, and that of the first call {self.outputs or 'no'}."
+                f"y has {np.prod(y.shape[1:], dtype=int)} output(s); the model was fitted with "
+                f"{np.prod(self.outputs, dtype=int)}, and takes y of shape {('n_samples', *self.outputs)}."
             )
         return np.asarray(y.reshape(len(y), -1) - self.offset)
 

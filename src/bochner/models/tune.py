@@ -329,12 +329,12 @@ def settings_of(basis: Basis, bandwidths: Any, pool_sizes: Any) -> list[dict[str
         asked = [scaled_by(middle, factor) for factor in FACTORS] if bandwidths is None else list(bandwidths)
         grid = [{}] if own and bandwidths is None else [{"bandwidth": rounded(value)} for value in asked]
     elif bandwidths is not None:
-        raise ValueError(f"{type(basis).__name__} has no bandwidth.")
+        raise ValueError(f"{type(basis).__name__} has no bandwidth: leave out bandwidths.")
     if "pool_size" in parameters:
         sizes = [q for q in POOL_SIZES if pool_fits(basis, q)] if pool_sizes is None else pool_sizes
         grid = [{**given, "pool_size": int(q)} for given in grid for q in sizes]
     elif pool_sizes is not None:
-        raise ValueError(f"{type(basis).__name__} has no pools.")
+        raise ValueError(f"{type(basis).__name__} has no pool_size: leave out pool_sizes.")
     return grid
 
 
@@ -363,7 +363,7 @@ def feature_counts(basis: Basis, asked: Any, most: int) -> list[int]:
     if asked is not None:
         counts = sorted({require_integer("components", count) for count in asked})
         if counts[-1] > most:
-            raise ValueError(f"components={counts[-1]} is more than the basis has ({most}).")
+            raise ValueError(f"components={counts[-1]} is more than n_components={most} of the basis.")
     else:
         counts = sorted({max(1, most // share) for share in (8, 4, 2, 1)})
     return list(prefixes(basis, counts, asked is not None))

@@ -22,7 +22,7 @@ def kernel_scores(graph: Graph, model: Any) -> str:
     kernel = model.kernel_
     if type(kernel) not in KERNELS or (isinstance(kernel, Matern) and kernel.nu not in CLOSED):
         raise ValueError(
-            f"{kernel!r} has no form in ONNX; Gaussian, Laplacian and Cauchy kernels have, and Matern ones of "
+            f"{kernel!r} cannot be exported to ONNX; Gaussian, Laplacian and Cauchy kernels can, and Matern ones of "
             "nu 0.5, 1.5 and 2.5."
         )
     rows = graph.double(encoded(graph, "X", getattr(model, "recipe_", None), np.dtype(np.float64))[0])

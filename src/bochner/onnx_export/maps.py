@@ -100,7 +100,7 @@ def require_form(feature_map: FeatureMap) -> None:
     for part in parts(feature_map):
         if type(part) not in EXPORTERS:
             names = ", ".join(kind.name for kind in EXPORTERS)
-            raise ValueError(f"{part.name} has no form in ONNX; those that have: {names}.")
+            raise ValueError(f"{part.name} cannot be exported to ONNX; those that can: {names}.")
 
 
 def stored_bytes(feature_map: FeatureMap, dtype: str) -> int:

@@ -32,8 +32,7 @@ def build(model: Any, dtype: str) -> ModelProto:
         scores = _scores(graph, model, _features(graph, model, dtype))
     else:
         raise ValueError(
-            "to_onnx takes a model of random or learned features or of an exact kernel, and a "
-            f"{type(model).__name__} is none."
+            f"to_onnx takes a model of random or learned features or of an exact kernel; got a {type(model).__name__}."
         )
     outputs = (_classify if is_classifier(model) else _regress)(graph, model, scores, dtype)
     inputs = [_described("X", dtype, model.n_features_in_)]

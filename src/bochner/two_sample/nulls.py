@@ -20,7 +20,7 @@ def permuted(
 ) -> tuple[Tally, Tally, np.ndarray]:
     """Differences of means after rows changed samples."""
     if block_length != 1:
-        raise ValueError("block_length is of null='wild': permutations take rows to be independent.")
+        raise ValueError("block_length is for null='wild': permutations assume independent rows.")
     weigh = Permutations(design.seed_, count, chunk_bounds(first.n_rows, second.n_rows), first.n_rows)
     mine, other = tally_of(first, design, weigh), tally_of(second, design, weigh, offset=first.n_rows)
     size = (mine.sum_labels + other.sum_labels)[:, None]
@@ -33,7 +33,7 @@ def wild(
 ) -> tuple[Tally, Tally, np.ndarray]:
     """Differences of means of e_i (z_i - mean z), each sample with its own mean."""
     if block_length > min(first.n_rows, second.n_rows) // 2:
-        raise ValueError(f"block_length={block_length} leaves less than two blocks in a sample: take a smaller one.")
+        raise ValueError(f"block_length={block_length} leaves fewer than two blocks in a sample: give a smaller one.")
 
     def shaken(blocks: Blocks, weigh: Weigher) -> tuple[Tally, np.ndarray]:
         tally = tally_of(blocks, design, weigh)

@@ -135,7 +135,7 @@ def test_files_with_a_column_of_bags(tmp_path, ending):
         DistributionRegressor().fit(bochner.read(path, target="y", text="hash"), bag="which")
     with pytest.raises(ValueError, match="has no column 'who'"):
         DistributionRegressor().fit(bochner.read(path, target="y", drop=["which"]), bag="who")
-    with pytest.raises(ValueError, match="not made as those of the fit"):
+    with pytest.raises(ValueError, match="not encoded as those of the fit"):
         model.predict(bochner.read(path, drop=["which", "y"], standardize=False), bag="which")
 
 

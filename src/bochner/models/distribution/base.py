@@ -218,7 +218,7 @@ class DistributionModel(Spectral, BaseEstimator):
             )
         if isinstance(X, Blocks) and X.recipe != getattr(self, "recipe_", None):
             raise ValueError(
-                "the blocks were not made as those of the fit (other columns, categories or means): "
+                "the blocks were not encoded as those of the fit (other columns, categories or means): "
                 "read them with bochner.read(..., recipe=model.recipe_)."
             )
         bags.scaler = self.scaler_

@@ -192,7 +192,7 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         added -= np.minimum(self._noise_of_sizes, self.second_._refresh().noise)
         variance = np.maximum(deviation**2 + added.reshape(mean.shape), 0.0)
         if not np.isfinite(variance).all():
-            raise ValueError("how features scatter within training bags is not known: the sums do not fit the model.")
+            raise ValueError("the variance of features within bags is not known: the sums do not fit the model.")
         return mean, np.sqrt(variance)
 
     def _embed_training(self, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> np.ndarray:

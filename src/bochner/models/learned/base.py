@@ -373,7 +373,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     def _validate(self, X: Any, *y: Any) -> Any:
         X = to_numpy(X)
         if isinstance(X, Blocks):
-            raise ValueError("learned frequencies need all rows at hand: give arrays or a frame, not blocks.")
+            raise ValueError("learned frequencies need all rows in memory: give arrays or a frame, not blocks.")
         if not y and (isinstance(X, Block) or hasattr(self, "recipe_")):
             return rows_by_recipe(self, X).astype(np.float64, copy=False)
         require_numbers(X)

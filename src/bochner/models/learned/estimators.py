@@ -400,7 +400,7 @@ class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
         if self.loss != "squared":
             return self._loss().output(scores)
         if not hasattr(self, "temperature_"):
-            raise ValueError("the temperature of probabilities is not known: fit again with this version of bochner.")
+            raise ValueError("probabilities are not calibrated in files of older versions: fit again.")
         return probabilities(scores[:, 0] if scores.shape[1] == 1 else scores, self.temperature_)
 
     def _calibrate(self, objective: Objective, method: Method) -> None:
