@@ -229,16 +229,16 @@ def test_prefixes_after_a_metric_are_those_of_its_map(precision):
     first = dense(metric(X))[:, :10]
     short = metric.truncated(10)
     np.testing.assert_allclose(short.scale * dense(short(X)), short.prefix_scale(metric) * first, rtol=1e-12)
-    with pytest.raises(ValueError, match="first 7 columns of this RandomFourier"):
+    with pytest.raises(ValueError, match=r"RandomFourier of .* columns cannot be cut to its first 7"):
         metric.truncated(7)
 
 
 def test_metrics_that_do_not_go_with_a_map_are_refused():
     X = contracts.rows()
     of_floats, of_integers = fitted("fourier", X), fitted("fourier", X, "int8")
-    with pytest.raises(ValueError, match="finite matrix with 5 columns, or a diagonal"):
+    with pytest.raises(ValueError, match="matrix must be finite, with 5 columns, or a diagonal"):
         Metric(of_floats, np.eye(4))
-    with pytest.raises(ValueError, match="finite matrix"):
+    with pytest.raises(ValueError, match="matrix must be finite"):
         Metric(of_floats, np.full(5, np.nan))
     with pytest.raises(ValueError, match=r"works on 8-bit codes of x: Metric.of"):
         Metric(of_integers, np.eye(5))
@@ -246,7 +246,7 @@ def test_metrics_that_do_not_go_with_a_map_are_refused():
         Metric(of_floats, np.eye(5), Quantizer(1.0))
     with pytest.raises(ValueError, match="another number of columns"):
         Metric(of_integers, np.eye(5), Quantizer(1.0, center=np.zeros(4)))
-    with pytest.raises(ValueError, match="more than 8191 steps"):
+    with pytest.raises(ValueError, match="over 8191 steps"):
         Metric.of(of_integers, 1e9 * np.eye(5), X)
     with pytest.raises(ValueError, match="too far from the origin"):
         Metric.of(of_integers, np.eye(5), X + 1e15)

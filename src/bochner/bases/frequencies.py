@@ -23,6 +23,9 @@ class KernelParameter:
     reading the attribute gives an object that can be called like the method and equals the argument.
     """
 
+    def __init__(self) -> None:
+        self.__doc__ = Basis.kernel.__doc__  # which help shows
+
     def __get__(self, basis: FrequencyBasis | None, owner: type) -> Any:
         return self if basis is None else KernelOf(basis)
 
