@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -42,9 +42,9 @@ class ShiftInvariant(Kernel):
         return 1.0 if self.bandwidth is None else float(self.bandwidth)
 
     @property
-    def metric(self) -> Literal["euclidean", "cityblock"]:
-        """The distance whose median is a good first bandwidth."""
-        return "euclidean"
+    def order(self) -> float:
+        """The p of the distance |x - z|_p whose median is a good first bandwidth."""
+        return 2.0
 
     def with_bandwidth(self, bandwidth: float) -> ShiftInvariant:
         return replace(self, bandwidth=float(bandwidth))
@@ -86,12 +86,33 @@ class NormalMixture(Radial):
 
 
 @dataclass(frozen=True)
-class Product(ShiftInvariant):
+class Coordinatewise(ShiftInvariant):
+    """A kernel whose frequency is a vector of independent coordinates of one law, times a number for all of them."""
+
+    @property
+    def draws(self) -> int:
+        """How many uniform numbers make one coordinate."""
+        return 1
+
+    @abstractmethod
+    def coordinates(self, uniforms: np.ndarray) -> np.ndarray:
+        """The coordinates (n, d) of frequencies for bandwidth 1, from uniform numbers (n, draws * d)."""
+
+    def mixing(self, stream_seed: int, start: int, stop: int) -> np.ndarray:
+        """The number for all coordinates of frequencies start..stop-1."""
+        return np.ones(stop - start)
+
+
+@dataclass(frozen=True)
+class Product(Coordinatewise):
     """A product over coordinates: frequencies have independent coordinates, with a quantile function."""
 
     @abstractmethod
     def quantile(self, p: np.ndarray) -> np.ndarray:
         """The quantile of one coordinate of a frequency, for bandwidth 1."""
+
+    def coordinates(self, uniforms: np.ndarray) -> np.ndarray:
+        return self.quantile(uniforms)
 
 
 def as_rows(X: Any) -> np.ndarray:
