@@ -73,7 +73,9 @@ class RandomFourier(FrequencyBasis):
         self._settle_kernel(named, self.bandwidth, rows)
         self.kernel_ = self.kernel_.in_dimension(self.n_features_in_)
         if not isinstance(self.kernel_, Coordinatewise | Radial):
-            raise ValueError(f"kernel={self.kernel!r} declares no spectral law; derive it from Radial, Product or Coordinatewise.")
+            raise ValueError(
+                f"kernel={self.kernel!r} declares no spectral law; derive it from Radial, Product or Coordinatewise."
+            )
         require_choice("sampling", self.sampling, SAMPLINGS)
         if self.sampling == "orthogonal" and not isinstance(self.kernel_, Radial):
             raise ValueError("sampling='orthogonal' needs a radial kernel; use 'iid' or 'qmc' for products.")
