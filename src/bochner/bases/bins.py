@@ -95,7 +95,7 @@ class RandomBins(Basis):
         require_integer("n_grids", self.n_grids)
         if self._m > 2**31:
             raise ValueError(f"n_components must be at most 2^31 for hashed bins; got {self._m}.")
-        self.bandwidth_ = settle_bandwidth(self.bandwidth, rows, "cityblock")
+        self.bandwidth_ = settle_bandwidth(self.bandwidth, rows, 1.0)
         self.scale_ = 1.0 / float(np.sqrt(self._grids)) if self.is_integer else 1.0
 
     def _own_fields(self) -> dict[str, Any]:

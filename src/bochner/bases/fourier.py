@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import Cauchy, Gaussian, Laplacian, Matern, Product, Radial
+from ..kernels import Cauchy, Coordinatewise, Gaussian, Laplacian, Matern, Radial
 from ..maps.fourier import SAMPLINGS, FourierMap, require_few_columns
 from ..validation import require_choice
 from .base import Bounds
@@ -29,7 +29,7 @@ class RandomFourier(FrequencyBasis):
     n_components : int, default=100
         Number of features: columns of the output.
     kernel : {'gaussian', 'laplacian', 'matern', 'cauchy'} or Kernel, default='gaussian'
-        Kernel to approximate: a name, or an object of `bochner.kernels` that has frequencies (`Radial` or `Product`).
+        Kernel to approximate: a name, or an object of `bochner.kernels` that has frequencies, such as `Stable(1, 1)`.
     bandwidth : float or str, default='median'
         Length scale s of the kernel. 'median' takes the median distance between sampled rows, and '0.5*median' a
         multiple of it. A number is in the units of X.
@@ -122,8 +122,10 @@ class RandomFourier(FrequencyBasis):
         }
         self._settle_kernel(named, self.bandwidth, rows)
         self.kernel_ = self.kernel_.in_dimension(self.n_features_in_)
-        if not isinstance(self.kernel_, Radial | Product):
-            raise ValueError(f"kernel={self.kernel!r} has no frequencies to draw; derive it from Radial or Product.")
+        if not isinstance(self.kernel_, Coordinatewise | Radial):
+            raise ValueError(
+                f"kernel={self.kernel!r} has no frequencies to draw; derive it from Radial, Product or Coordinatewise."
+            )
         require_choice("sampling", self.sampling, SAMPLINGS)
         if self.sampling == "orthogonal" and not isinstance(self.kernel_, Radial):
             raise ValueError("sampling='orthogonal' needs a radial kernel; use 'iid' or 'qmc' for products.")
@@ -132,14 +134,14 @@ class RandomFourier(FrequencyBasis):
                 f"precision={self.precision!r} needs directions that are the same bits on every machine, and "
                 "orthogonal ones come from a float factorisation; use sampling='iid' or 'qmc'."
             )
-        require_few_columns(self.sampling, self.n_features_in_)
+        require_few_columns(self.sampling, self.n_features_in_, self.kernel_)
 
     def _own_fields(self) -> dict[str, Any]:
         return {**super()._own_fields(), "pairs": self.pairs, "sampling": self.sampling}
 
     def _require_settled(self, example: Any) -> None:
         super()._require_settled(example)
-        require_few_columns(self.sampling, self.n_features_in_)
+        require_few_columns(self.sampling, self.n_features_in_, self.kernel_)
 
     @property
     def bounds(self) -> Bounds:

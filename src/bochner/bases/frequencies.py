@@ -87,7 +87,7 @@ class FrequencyBasis(Basis):
             raise ValueError(f"kernel={chosen!r} has no frequencies to draw: only shift-invariant kernels have.")
         kernel = chosen if isinstance(chosen, ShiftInvariant) else named[require_choice("kernel", chosen, named)]
         if kernel.bandwidth is None:
-            kernel = kernel.with_bandwidth(settle_bandwidth(bandwidth, rows, kernel.metric))
+            kernel = kernel.with_bandwidth(settle_bandwidth(bandwidth, rows, kernel.order))
         elif bandwidth != "median":
             raise ValueError(
                 f"the bandwidth is given twice: {kernel.bandwidth} in the kernel and {bandwidth!r} beside it."

@@ -43,14 +43,17 @@ def largest_size(X: Any) -> float:
     return max(float(X.max()), -float(X.min())) if min(X.shape) else 0.0
 
 
-def median_bandwidth(rows: Any, metric: str) -> float:
-    """The median distance between sampled rows (of those that are not 0; 1 if there is none), to six digits."""
+def median_bandwidth(rows: Any, order: float) -> float:
+    """The median distance |x - z|_p of order p between sampled rows (of those that are not 0; 1 if there is none), to
+    six digits."""
+    metric = {1.0: "cityblock", 2.0: "euclidean"}.get(order, "minkowski")
+    rows = rows.toarray() if metric == "minkowski" and scipy.sparse.issparse(rows) else rows
     if scipy.sparse.issparse(rows):
         square = pairwise_distances(rows.astype(np.float64), metric=metric)
         distances = square[np.triu_indices(len(square), 1)]
     else:
         with np.errstate(over="ignore"):
-            distances = pdist(rows.astype(np.float64), metric)
+            distances = pdist(rows.astype(np.float64), metric, **({"p": order} if metric == "minkowski" else {}))
     distances = distances[distances > 0]
     median = np.median(distances) if len(distances) else 1.0
     if not np.isfinite(median):
@@ -58,11 +61,11 @@ def median_bandwidth(rows: Any, metric: str) -> float:
     return round_digits(median, 6)
 
 
-def settle_bandwidth(bandwidth: Any, rows: Any, metric: str) -> float:
+def settle_bandwidth(bandwidth: Any, rows: Any, order: float) -> float:
     """`bandwidth` as a number: "median", or a multiple such as "0.5*median", looks at the rows."""
     if isinstance(bandwidth, str):
         factor = median_factor(bandwidth)
-        median = median_bandwidth(rows, metric)
+        median = median_bandwidth(rows, order)
         return median if factor == 1.0 else round_digits(factor * median, 6)
     return require_positive("bandwidth", bandwidth)
 

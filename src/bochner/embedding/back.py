@@ -34,7 +34,7 @@ class WayBack:
         Folds go by what the rows hold, not by their images, whose last bits hang on how they were summed.
         """
         some = different_rows(images[sample_rows(len(images), SAMPLE, seed=0)])
-        kernel = Gaussian(median_bandwidth(some, "euclidean"))
+        kernel = Gaussian(median_bandwidth(some, 2.0))
         center, spread = (0.0, 1.0) if scaler is None else (scaler.center, scaler.spread)
         block = Block(rows, (rows - center) / spread, None, 0)
         fit, dual = solve_kernel(kernel(images), block, PENALTIES, True, False)

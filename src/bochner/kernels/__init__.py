@@ -1,6 +1,6 @@
 """Exact kernels: the functions that random features approximate."""
 
-from .base import Kernel, NormalMixture, Product, Radial, ShiftInvariant
+from .base import Coordinatewise, Kernel, NormalMixture, Product, Radial, ShiftInvariant
 from .maxout import (
     Collision,
     Gated,
@@ -13,9 +13,10 @@ from .maxout import (
 from .piecewise import Binning, Hat, NormalStump, UniformStump
 from .ridge import ArcCosine, Ridge, activation_function
 from .shift_invariant import BallMatern, Cauchy, Gaussian, Laplacian, Matern
+from .stable import Stable
 
 __all__ = [
-    "ArcCosine", "BallMatern", "Binning", "Cauchy", "Collision", "Gated", "Gaussian", "Hat", "Kernel", "Laplacian",
-    "Matern", "Maxout", "NormalMixture", "NormalStump", "Product", "Radial", "Ridge", "ShiftInvariant", "UniformStump",
-    "activation_function", "collision_integral", "collision_probability", "maximum_mean", "maximum_moment",
+    "ArcCosine", "BallMatern", "Binning", "Cauchy", "Collision", "Coordinatewise", "Gated", "Gaussian", "Hat", "Kernel",
+    "Laplacian", "Matern", "Maxout", "NormalMixture", "NormalStump", "Product", "Radial", "Ridge", "ShiftInvariant",
+    "Stable", "UniformStump", "activation_function", "collision_integral", "collision_probability", "maximum_mean", "maximum_moment",
 ]  # fmt: skip

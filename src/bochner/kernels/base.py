@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -16,8 +16,8 @@ from ..validation import require_positive
 class Kernel(ABC):
     """What all kernels share: `kernel(X, Z)` is the matrix k(x_i, z_j), and `kernel(X)` is `kernel(X, X)`.
 
-    This class is abstract. A kernel of your own derives from it, or from `Radial` or `Product` if it has frequencies to
-    draw for RandomFourier.
+    This class is abstract. A kernel of your own derives from it, or from `Radial`, `Product` or `Coordinatewise` if it
+    has frequencies to draw for RandomFourier.
 
     Examples
     --------
@@ -83,9 +83,9 @@ class ShiftInvariant(Kernel):
         return 1.0 if self.bandwidth is None else float(self.bandwidth)
 
     @property
-    def metric(self) -> Literal["euclidean", "cityblock"]:
-        """The distance whose median is a good first bandwidth: 'euclidean' or 'cityblock'."""
-        return "euclidean"
+    def order(self) -> float:
+        """The p of the distance |x - z|_p whose median is a good first bandwidth."""
+        return 2.0
 
     def with_bandwidth(self, bandwidth: float) -> ShiftInvariant:
         """Return this kernel with another bandwidth.
@@ -219,7 +219,64 @@ class NormalMixture(Radial):
 
 
 @dataclass(frozen=True)
-class Product(ShiftInvariant):
+class Coordinatewise(ShiftInvariant):
+    """What kernels share whose frequency is a vector of independent coordinates, times a number for all of them.
+
+    Parameters
+    ----------
+    bandwidth : float, default=None
+        Length scale s. None is 1 when the kernel is called, and is chosen by the data where a basis or model is given
+        the kernel.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Coordinatewise, Laplacian, Stable
+    >>> isinstance(Laplacian(), Coordinatewise), Stable(1.5, 1).draws
+    (True, 2)
+    """
+
+    @property
+    def draws(self) -> int:
+        """How many uniform numbers make one coordinate."""
+        return 1
+
+    @abstractmethod
+    def coordinates(self, uniforms: np.ndarray) -> np.ndarray:
+        """Compute the coordinates of frequencies, for a bandwidth of 1, from uniform numbers.
+
+        Parameters
+        ----------
+        uniforms : ndarray of shape (n_frequencies, draws * dimension)
+            Numbers between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_frequencies, dimension)
+            The coordinates.
+        """
+
+    def mixing(self, stream_seed: int, start: int, stop: int) -> np.ndarray:
+        """Draw the numbers that all coordinates of a frequency are multiplied by.
+
+        Parameters
+        ----------
+        stream_seed : int
+            Seed of the draws.
+        start : int
+            Number of the first frequency.
+        stop : int
+            Number after the last one.
+
+        Returns
+        -------
+        ndarray of shape (stop - start,)
+            The factors.
+        """
+        return np.ones(stop - start)
+
+
+@dataclass(frozen=True)
+class Product(Coordinatewise):
     """What kernels share that are products over coordinates: the coordinates of a frequency are independent.
 
     Parameters
@@ -250,6 +307,9 @@ class Product(ShiftInvariant):
         ndarray
             The quantiles, of the same shape.
         """
+
+    def coordinates(self, uniforms: np.ndarray) -> np.ndarray:
+        return self.quantile(uniforms)
 
 
 def as_rows(X: Any) -> np.ndarray:

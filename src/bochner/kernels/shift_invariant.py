@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -118,8 +117,8 @@ class Laplacian(Product):
     """
 
     @property
-    def metric(self) -> Literal["euclidean", "cityblock"]:
-        return "cityblock"
+    def order(self) -> float:
+        return 1.0
 
     def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         return np.exp(-cdist(X, Z, "cityblock") / self.scale)

@@ -13,7 +13,7 @@ from scipy.stats import qmc
 
 from .. import ops, portable
 from ..fields import flag, text
-from ..kernels import NormalMixture, Product, Radial
+from ..kernels import Coordinatewise, NormalMixture, Radial, ShiftInvariant
 from ..streams import Stream, int8_normal_deviation, uniform_from_bits
 from .frequencies import TURN, FrequencyMap, turns_to_words
 from .hadamard import give_length
@@ -74,7 +74,7 @@ class FourierMap(FrequencyMap):
 
     def is_fused(self, dtype: np.dtype) -> bool:
         if self.is_integer:
-            return ops.has_fast("project_cos_sin") and not isinstance(self.kernel, Product)
+            return ops.has_fast("project_cos_sin") and not isinstance(self.kernel, Coordinatewise)
         return ops.projects_dense(dtype)
 
     def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
@@ -91,18 +91,21 @@ class FourierMap(FrequencyMap):
         if self.sampling == "orthogonal":
             assert isinstance(kernel, Radial)
             return self._orthogonal(start, stop) * kernel.radii(self.seed, start, stop, d)[:, None]
-        if isinstance(kernel, Product):
-            return kernel.quantile(self._uniforms(start, stop))
-        normals = portable.normal_quantile(self._uniforms(start, stop))
+        if isinstance(kernel, Coordinatewise):
+            return self._coordinates(kernel, start, stop)
+        normals = portable.normal_quantile(self._uniforms(start, stop, d))
         if isinstance(kernel, NormalMixture):
             return normals * kernel.mixing(self.seed, start, stop)[:, None]
         assert isinstance(kernel, Radial)
         lengths = np.linalg.norm(normals, axis=1, keepdims=True)
         return normals / lengths * kernel.radii(self.seed, start, stop, d)[:, None]
 
-    def _uniforms(self, start: int, stop: int) -> np.ndarray:
+    def _coordinates(self, kernel: Coordinatewise, start: int, stop: int) -> np.ndarray:
+        uniforms = self._uniforms(start, stop, kernel.draws * self.inputs)
+        return kernel.coordinates(uniforms) * kernel.mixing(self.seed, start, stop)[:, None]
+
+    def _uniforms(self, start: int, stop: int, d: int) -> np.ndarray:
         """Points of the unit cube: independent, or Sobol's with every coordinate shifted by exclusive or."""
-        d = self.inputs
         if self.sampling != "qmc":
             return Stream(self.seed, "frequencies").uniform(start, stop, d)
         engine = qmc.Sobol(d, scramble=False, bits=32)
@@ -125,13 +128,13 @@ class FourierMap(FrequencyMap):
         return np.vstack(groups)[start % d :][: stop - start]
 
     def _integer_frequencies(self, start: int, stop: int) -> Weights:
-        """int8 normal directions with a phase multiplier each; 32-bit phases per coordinate for product kernels."""
+        """int8 normal directions with a phase multiplier each; 32-bit phases where coordinates have another law."""
         assert self.quantizer is not None
         kernel, per_code = self.kernel, self.quantizer.step / (TURN * self.bandwidth)
-        if isinstance(kernel, Product):
-            return (turns_to_words(kernel.quantile(self._uniforms(start, stop)) * per_code),)
+        if isinstance(kernel, Coordinatewise):
+            return (turns_to_words(self._coordinates(kernel, start, stop) * per_code),)
         if self.sampling == "qmc":
-            normals = portable.normal_quantile(self._uniforms(start, stop))
+            normals = portable.normal_quantile(self._uniforms(start, stop, self.inputs))
             directions = np.clip(np.rint(32.0 * normals), -127, 127).astype(np.int8)
         else:
             directions = Stream(self.seed, "frequencies").normal_int8(start, stop, self.inputs)
@@ -146,14 +149,15 @@ class FourierMap(FrequencyMap):
 
     def require_sound(self) -> None:
         super().require_sound()
-        require_few_columns(self.sampling, self.inputs)
+        require_few_columns(self.sampling, self.inputs, self.kernel)
         radial = isinstance(self.kernel, Radial)
-        if not (radial or isinstance(self.kernel, Product)):
+        if not (radial or isinstance(self.kernel, Coordinatewise)):
             raise ValueError("the kernel has no frequencies to draw")
         if self.sampling == "orthogonal" and (self.is_integer or not radial):
             raise ValueError("orthogonal directions are those of radial kernels, in floats")
 
 
-def require_few_columns(sampling: str, columns: int) -> None:
-    if sampling == "qmc" and columns > SOBOL_LIMIT:
-        raise ValueError(f"sampling='qmc' has at most {SOBOL_LIMIT} columns; X has {columns}.")
+def require_few_columns(sampling: str, columns: int, kernel: ShiftInvariant) -> None:
+    limit = SOBOL_LIMIT // (kernel.draws if isinstance(kernel, Coordinatewise) else 1)
+    if sampling == "qmc" and columns > limit:
+        raise ValueError(f"sampling='qmc' has at most {limit} columns with {kernel!r}; X has {columns}.")

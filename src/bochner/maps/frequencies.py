@@ -23,7 +23,9 @@ TURN = 6.283185307179586
 TABLE_BITS = {"int8": 10, "int14": 14}  # bits of the phase that an integer cosine looks at
 
 # Of kernels from a file: where their frequencies are floats, and drawing them takes no more than memory for some.
-KERNEL: dict[str, Check] = {"nu": number(1e-9, 1e9), "degree": whole(1, 4096)}
+KERNEL: dict[str, Check] = {
+    "nu": number(1e-9, 1e9), "degree": whole(1, 4096), "p": number(1e-3, 2.0), "q": number(1e-3, 2.0),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

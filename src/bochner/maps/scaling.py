@@ -15,6 +15,7 @@ FAR = 1e6  # deviations beyond which nothing more is told apart
 LARGEST = 1e300  # that a number of a column may be
 HEAVY = 10.0  # deviations beyond which a number is of a heavy tail
 BOUNDED, MARGIN = 2.0, 0.4  # deviations within which columns keep to a range, and by which share new rows may leave it
+MANY = 200  # rows that know the ends of a column; with fewer, new rows may go further
 # Shares of rows between which a column is measured, and how many deviations of a normal law lie between; the first
 # that is not zero counts, for a column may be mostly one value.
 RANGES = ((0.25, 0.75, 1.349), (0.1, 0.9, 2.563), (0.02, 0.98, 4.107))
@@ -130,7 +131,8 @@ def ends(rows: Any, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray,
     low, high = low.astype(np.float64), high.astype(np.float64)
     with np.errstate(over="ignore"):
         reach = np.where(np.maximum(center - low, high - center) > BOUNDED * spread, FAR * spread, 0.0)
-        low, high = low - MARGIN * (center - low) - reach, high + MARGIN * (high - center) + reach
+        margin = MARGIN * max(1.0, MANY / rows.shape[0])
+        low, high = low - margin * (center - low) - reach, high + margin * (high - center) + reach
     return np.clip(low, -LARGEST, LARGEST), np.clip(high, -LARGEST, LARGEST)
 
 

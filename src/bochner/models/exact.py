@@ -148,7 +148,7 @@ class KernelRidgeModel(BaseEstimator):
         kernel = self.kernel if isinstance(self.kernel, Kernel) else named[require_choice("kernel", self.kernel, named)]
         if isinstance(kernel, ShiftInvariant) and kernel.bandwidth is None:
             rows = different_rows(X[sample_rows(len(X), SAMPLE, seed=0)])
-            return kernel.with_bandwidth(settle_bandwidth(self.bandwidth, rows, kernel.metric))
+            return kernel.with_bandwidth(settle_bandwidth(self.bandwidth, rows, kernel.order))
         return kernel
 
     def _scores(self, X: Any) -> np.ndarray:

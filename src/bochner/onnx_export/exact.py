@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import Cauchy, Gaussian, Laplacian, Matern
+from ..kernels import Cauchy, Gaussian, Laplacian, Matern, Stable
 from .graph import Graph
 from .preparation import encoded, scaled
 
@@ -22,8 +22,8 @@ def kernel_scores(graph: Graph, model: Any) -> str:
     kernel = model.kernel_
     if type(kernel) not in KERNELS or (isinstance(kernel, Matern) and kernel.nu not in CLOSED):
         raise ValueError(
-            f"{kernel!r} cannot be exported to ONNX; Gaussian, Laplacian and Cauchy kernels can, and Matern ones of "
-            "nu 0.5, 1.5 and 2.5."
+            f"{kernel!r} cannot be exported to ONNX; kernels that can: Gaussian, Laplacian, Cauchy, Stable, and "
+            "Matern with nu 0.5, 1.5 or 2.5."
         )
     rows = graph.double(encoded(graph, "X", getattr(model, "recipe_", None), np.dtype(np.float64))[0])
     if model.scaler_ is not None:
@@ -74,9 +74,15 @@ def _matern(graph: Graph, offsets: str, kernel: Matern) -> str:
     return graph("Mul", polynomial, decay)
 
 
+def _stable(graph: Graph, offsets: str, kernel: Stable) -> str:
+    terms = _summed(graph, graph("Pow", graph("Abs", offsets), np.float64(kernel.p)))
+    return graph("Exp", graph("Neg", graph("Pow", terms, np.float64(kernel.q / kernel.p))))
+
+
 KERNELS: dict[type, Callable[[Graph, str, Any], str]] = {
     Gaussian: _gaussian,
     Laplacian: _laplacian,
     Cauchy: _cauchy,
     Matern: _matern,
+    Stable: _stable,
 }
