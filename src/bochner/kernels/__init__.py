@@ -18,5 +18,6 @@ from .stable import Stable
 __all__ = [
     "ArcCosine", "BallMatern", "Binning", "Cauchy", "Collision", "Coordinatewise", "Gated", "Gaussian", "Hat", "Kernel",
     "Laplacian", "Matern", "Maxout", "NormalMixture", "NormalStump", "Product", "Radial", "Ridge", "ShiftInvariant",
-    "Stable", "UniformStump", "activation_function", "collision_integral", "collision_probability", "maximum_mean", "maximum_moment",
+    "Stable", "UniformStump", "activation_function", "collision_integral", "collision_probability", "maximum_mean",
+    "maximum_moment",
 ]  # fmt: skip

@@ -23,8 +23,8 @@ def average_gradient_outer_product(
 ) -> np.ndarray:
     """M (d, d) of the models in the columns of `coefficients` (features, outputs), for features as the sums have them.
 
-    The features are interleaved pairs cos<w, x>, sin<w, x> of the `frequencies` (pairs, d), after as many others as there
-    are rows more; those are the columns of x themselves, whose slopes are `linear` (d, outputs).
+    The features are interleaved pairs cos<w, x>, sin<w, x> of the `frequencies` (pairs, d), after as many others as
+    there are rows more; those are the columns of x themselves, whose slopes are `linear` (d, outputs).
     """
     first = len(coefficients) - 2 * len(frequencies)
     weight = float(sums.weight)
@@ -32,7 +32,7 @@ def average_gradient_outer_product(
     mean = np.asarray(sums.sum_z[first:], dtype=np.float64) / weight
     directions = np.sin(step * frequencies) / step if step else frequencies
     a, b = coefficients[first::2], coefficients[first + 1 :: 2]
-    # The slope of each pair is -a sin + b cos: as a row (b, -a) of pairs (cos, sin), its products are those of the Gram.
+    # The slope of a pair is b cos - a sin: with the signs of (b, -a) its products are those of the Gram matrix.
     slopes = np.stack([b, -a], axis=1).reshape(-1, coefficients.shape[1])
     products = gram * (slopes @ slopes.T)
     pairs = products[0::2, 0::2] + products[0::2, 1::2] + products[1::2, 0::2] + products[1::2, 1::2]
