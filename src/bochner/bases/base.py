@@ -15,16 +15,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import like, to_numpy
+from ..arrays import to_host
 from ..fields import names, require_sound, whole
 from ..maps import LIMITS, PRECISIONS, UnitMap
 from ..maps.base import frozen
 from ..maps.quantize import Quantizer, choose_quantizer
 from ..maps.rows import in_precision
 from ..streams import sample_rows
-from ..validation import require_choice, require_integer, require_numbers
+from ..validation import require_choice, require_integer
+from .checking import checked_rows
 from .heuristics import SAMPLE, different_rows, draw_seed, largest_size
 from .stored import PARAMETERS, require_like
 
@@ -82,12 +83,12 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """Settle the seed and the numbers that depend on the data (bandwidth, scales); y is ignored."""
         self._forget()
         X = self._validate(X, reset=True)
-        return self._fit_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)], largest_size(X))
+        return self._fit_rows(to_host(X[sample_rows(X.shape[0], SAMPLE, seed=0)]), largest_size(X))
 
     def fit_sample(self, rows: Any, largest: float) -> Self:
         """What `fit` does, from sampled rows and the largest |x| of all: for rows that are not in memory."""
         self._forget()
-        return self._fit_rows(self._validate(rows, reset=True), largest)
+        return self._fit_rows(to_host(self._validate(rows, reset=True)), largest)
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_")]:
@@ -117,10 +118,10 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     def transform(self, X: Any) -> Any:
         """The features of the rows of X, one row each; a torch tensor gives a torch tensor."""
-        return like(self.features(X), X)
+        return self.features(X)
 
     def features(self, X: Any) -> Any:
-        """The features as a numpy array or CSR matrix, whatever `set_output` says."""
+        """The features as a numpy array, CSR matrix or torch tensor, whatever `set_output` says."""
         check_is_fitted(self)
         return self.map_(self._checked(X))
 
@@ -258,13 +259,9 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     def _checked(self, X: Any, reset: bool = False) -> Any:
         """X as a float (or, for integer precisions, also 8-bit) matrix, dense or CSR, of the columns of the fit."""
-        X = to_numpy(X)
-        require_numbers(X)
         floats = ["float64", "float32"]
         dtypes = [*floats, "uint8", "int8"] if self.is_integer and self.kind.takes_bytes else floats
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.dtype(d) for d in dtypes], ensure_all_finite=False
-        )
+        return checked_rows(self, X, dtypes, reset)
 
     def _validate(self, X: Any, reset: bool) -> Any:
         """Checked rows in the precision of the basis; NaN and infinity are refused."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array, like
 from ..maps.base import frozen
 from ..maps.design import DesignMap
 from ..maps.linear import LinearPart
@@ -97,6 +98,6 @@ class Design:
         return self.basis.identity(), *(None if part is None else frozen(vars(part)) for part in parts)
 
 
-def times_columns(scale: Any, coefficients: np.ndarray) -> np.ndarray:
+def times_columns(scale: Any, coefficients: Array) -> Array:
     """Coefficients (m, k) times a number, or each row times its own."""
-    return (scale * coefficients.T).T
+    return (like(scale, coefficients) * coefficients.T).T

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import like, to_numpy
+from ..arrays import dtype_name
 from ..ops import NotFiniteError
 from ..validation import require_finite, require_integer, require_numbers
 from .rows import as_matrix, in_precision
@@ -90,7 +90,7 @@ class FeatureMap(ABC):
         """The features of rows X, one row each; torch tensors give torch tensors."""
         rows = self.rows(X, finite=not self.refuses_infinity)
         try:
-            return like(self.evaluate(rows), X)
+            return self.evaluate(rows)
         except NotFiniteError as error:
             refused = error
         require_finite(rows)  # which says where
@@ -102,7 +102,6 @@ class FeatureMap(ABC):
 
     def checked(self, X: Any, bytes_stay: bool) -> Any:
         """X as a dense or CSR matrix of the right width."""
-        X = to_numpy(X)
         require_numbers(X)
         X = as_matrix(X, bytes_stay)
         if X.shape[1] != self.inputs:
@@ -138,7 +137,7 @@ class FeatureMap(ABC):
         """The type of the features of rows X; integers do not hang on it."""
         if self.is_integer:
             return np.dtype(np.int8 if self.limit <= 127 else np.int16)
-        return np.dtype(self.precision or X.dtype)
+        return np.dtype(self.precision or dtype_name(X))
 
     # ---- equality and files ----
 

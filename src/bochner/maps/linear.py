@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..arrays import Array, cast, dtype_name, like, namespace
 from .quantize import round_digits
 from .scaling import FAR, ColumnScaler, require_columns
 
@@ -46,21 +47,23 @@ class LinearPart:
     def times(self, factor: float) -> LinearPart:
         return replace(self, weight=self.weight * factor)
 
-    def values(self, X: np.ndarray) -> np.ndarray:
+    def values(self, X: Array) -> Array:
         """As floats, in the type of X."""
+        center, spread, weight = (like(part.astype(dtype_name(X)), X) for part in (self.center, self.spread, self.weight))
         with np.errstate(over="ignore"):
-            z = (X - self.center.astype(X.dtype)) / self.spread.astype(X.dtype)
-        return np.clip(z, -FAR, FAR) * self.weight.astype(X.dtype)
+            z = (X - center) / spread
+        return z.clip(-FAR, FAR) * weight
 
-    def codes(self, X: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    def codes(self, X: Array, dtype: np.dtype) -> Array:
         """As integers: high digits, then low ones, for int8; whole for int16."""
+        xp = namespace(X)
         with np.errstate(over="ignore"):
-            z = (X.astype(np.float64) - self.center) / self.spread
-        code = np.rint(np.clip(z, -REACH, REACH) / STEP).astype(np.int16)
+            z = (cast(X, "float64") - like(self.center, X)) / like(self.spread, X)
+        code = cast(xp.round(z.clip(-REACH, REACH) / STEP), "int16")
         if dtype != np.int8:
             return code
-        high = np.trunc(code / DIGIT).astype(np.int16)  # zero but for far-out numbers: both digits have slopes
-        return np.hstack([high, code - DIGIT * high]).astype(np.int8)
+        high = cast(xp.trunc(code / DIGIT), "int16")  # zero but for far-out numbers: both digits have slopes
+        return cast(xp.hstack([high, code - DIGIT * high]), "int8")
 
     def code_scale(self, dtype: np.dtype) -> np.ndarray:
         """What the columns of codes are to be multiplied by."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..arrays import namespace
 from ..validation import require_integer
 from .base import FeatureMap
 
@@ -61,7 +62,7 @@ class Union(FeatureMap):
         parts = [one(X) for one in self.maps]
         if any(scipy.sparse.issparse(part) for part in parts):
             return scipy.sparse.hstack(parts, format="csr")
-        return np.hstack(parts)
+        return namespace(parts[0]).hstack(parts)
 
     def tile_count(self, columns: int) -> int:
         return sum(one.tile_count(columns) for one in self.maps)

@@ -15,8 +15,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
 from .. import ops
-from ..arrays import to_numpy
+from ..arrays import Array, cast, constant, contiguous, empty, is_torch, like, namespace, to_numpy
 from ..bases import REGISTRY, Basis, RandomFourier
+from ..bases.checking import checked_rows
 from ..bases.design import Design, times_columns
 from ..bases.heuristics import draw_seed
 from ..blocks import Block, Blocks, Journal, rows_per_block, target_values
@@ -26,7 +27,7 @@ from ..maps import PRECISIONS
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
-from .checks import remember_columns, row_slices, split_target, with_recipe
+from .checks import check_weights, checked_targets, remember_columns, row_slices, split_target, with_recipe
 from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .importances import column_importances
@@ -41,7 +42,7 @@ from .ways.calibration import Judged
 from .ways.matrix_free import Sums
 from .ways.problem import Problem
 from .ways.solve import Way, solve
-from .ways.strategy import METHODS, Limited, choose_solver, require_combination, solver_name
+from .ways.strategy import METHODS, Limited, choose_solver, require_combination, require_torch, solver_name
 
 DEFAULT_FEATURES = 1000
 # What a checkpoint may hold beside numbers.
@@ -60,6 +61,9 @@ class Scored:
                 raise ValueError("score takes the targets of blocks from the blocks: name them in bochner.read.")
             y = np.concatenate([target for target, _ in parts])
             sample_weight = None if parts[0][1] is None else np.concatenate([weight for _, weight in parts])
+        if is_torch(X):
+            weight = like(check_weights(sample_weight, len(X)), X)
+            return tensor_score(self.predict(X), like(y, X), weight, self._classifies)  # type: ignore[attr-defined]
         return float(super().score(X, y, sample_weight))  # type: ignore[misc]
 
 
@@ -69,6 +73,17 @@ def adds_rows(model: Any) -> bool:
     if name in METHODS or (isinstance(model._loss(), Squared) and name != "newton" and model.max_coefficient is None):
         return True
     raise AttributeError("partial_fit needs loss='squared' or one of the solvers 'sgd', 'adam', 'doubly_stochastic'.")
+
+
+def tensor_score(found: Array, y: Array, weight: Array | None, classifies: bool) -> float:
+    """Share of right labels, or R^2 (the mean over outputs), of tensors, as scikit-learn has it for arrays."""
+    weight = constant(1.0, (len(found),), found) if weight is None else weight
+    if classifies:
+        return float(weight @ cast(found == y.reshape(-1), "float64") / weight.sum())
+    found, y = (cast(part, "float64").reshape(len(weight), -1) for part in (found, y))
+    missed, size = weight @ (found - y) ** 2, weight @ (y - weight @ y / weight.sum()) ** 2
+    constant_score = 1.0 - cast(missed > 0, "float64")  # of an output that does not vary
+    return float(namespace(y).where(size > 0, 1.0 - missed / namespace(y).where(size > 0, size, 1.0), constant_score).mean())
 
 
 class RandomFeatureModel(Saved, Streaming, BaseEstimator):
@@ -117,6 +132,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
         X : array, memory map, CSR matrix, frame, torch tensor, or Blocks such as those of bochner.read. A frame with
             text, dates, truth values or missing numbers is encoded as bochner.read(frame, missing="mean") does it.
+            Tensors stay in torch, on their device: docs/tensors.md says what of a model is a tensor then.
         sample_weight : weights of the rows, or None. target : the column of a frame X that holds y.
         checkpoint : a folder in which sums are kept while they are made. If the work is interrupted, the same call goes
             on where it stopped and ends with the same bits. Delete the folder when the model is saved.
@@ -126,6 +142,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         elif target is not None:
             raise ValueError("the blocks have their own targets: give target to bochner.read.")
         self._check_parameters()
+        if is_torch(X):
+            self._require_torch(checkpoint)
         self._forget_fit()
         with self._settings(), ExitStack() as stack:
 
@@ -270,22 +288,23 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         return self._refresh().solution.alpha
 
     @property
-    def coef_(self) -> np.ndarray:
+    def coef_(self) -> Array:
         """Coefficients of the random features, (features,) or (outputs, features)."""
         return self._shaped(self._refresh().solution.coefficients[self.design_.linear_columns :].T)
 
     @property
-    def linear_coef_(self) -> np.ndarray | None:
+    def linear_coef_(self) -> Array | None:
         """Slopes of the linear part in the columns of X as they are, or None if there is no such part."""
         coefficients, linear = self._refresh().solution.coefficients, self.design_.linear
         if linear is None:
             return None
-        slopes = self.design_.linear_coefficients(coefficients) * (linear.weight / linear.spread)[:, None]
-        return self._shaped(slopes.T)
+        slopes = self.design_.linear_coefficients(coefficients)
+        return self._shaped((slopes * like(linear.weight / linear.spread, slopes)[:, None]).T)
 
     @property
     def intercept_(self) -> Any:
-        return self._shaped(self._refresh().intercept + self._offset)
+        intercept = self._refresh().intercept
+        return self._shaped(intercept + like(self._offset, intercept))
 
     @property
     def cv_score_(self) -> float | None:
@@ -311,18 +330,19 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         validated = self._refresh().validated
         return None if validated is None else validated.standard_error
 
-    def _shaped(self, values: np.ndarray) -> Any:
+    def _shaped(self, values: Array) -> Any:
         return values
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """features b + intercept, a block of rows at a time."""
+    def _scores(self, X: Any) -> Array:
+        """features b + intercept, a block of rows at a time, in the library of X."""
         fit, design = self._refresh(), self.design_
         # In one order, whatever the solver or the file gave: products of matrices have the same bits then.
-        weights = np.ascontiguousarray(times_columns(design.scale_, fit.solution.coefficients))
+        weights = contiguous(times_columns(design.scale_, like(fit.solution.coefficients, X)))
+        intercept = like(fit.intercept, X) + like(self._offset, X)
         n, blocks = self._rows_to_predict(X, 2 * design.entries)
-        out = np.empty((n, weights.shape[1]))
+        out = empty((n, weights.shape[1]), weights)
         for rows, part in blocks:
-            out[rows] = ops.scores(design.features(part), weights) + (fit.intercept + self._offset)
+            out[rows] = ops.scores(design.features(part), weights) + intercept
         return out
 
     def _rows_to_predict(self, X: Any, width: int) -> tuple[int, Iterator[tuple[slice, Any]]]:
@@ -404,8 +424,17 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             raise ValueError("a list of penalties must hold positive finite numbers.")
         return float(alphas[0]) if len(alphas) == 1 else alphas
 
-    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        X, y = to_numpy(X), to_numpy(y)
+    def _require_torch(self, checkpoint: Any) -> None:
+        """Refuse, by name, what has no torch version."""
+        require_torch(self._loss(), solver_name(self.solver), self.max_coefficient)
+        if checkpoint is not None:
+            raise ValueError("a checkpoint holds numpy's sums, and those of tensors are not: give numpy arrays.")
+
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, Array]:
+        if is_torch(X):
+            X = self._validate_tensor(X, reset)
+            return X, checked_targets(y, X)
+        y = to_numpy(y)
         if not reset and hasattr(self, "recipe_"):
             return self._validate_rows(X), target_values(y)
         require_numbers(X)
@@ -416,8 +445,16 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         require_finite(X)
         return X, y
 
+    def _validate_tensor(self, X: Array, reset: bool = False) -> Array:
+        if not reset and hasattr(self, "recipe_"):
+            raise ValueError("the model was fitted to a table: give rows as a frame, or as an array of its columns.")
+        X = checked_rows(self, X, [np.dtype(kind).name for kind in self._dtypes()], reset)
+        require_finite(X)
+        return X
+
     def _validate_rows(self, X: Any) -> Any:
-        X = to_numpy(X)
+        if is_torch(X):
+            return self._validate_tensor(X)
         if hasattr(self, "recipe_"):
             return self.recipe_.encode(X)
         require_numbers(X)
