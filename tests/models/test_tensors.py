@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from bochner import RandomBins, RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, arrays
+from bochner import (
+    MaxoutHash,
+    RandomBins,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    RandomFourier,
+    RandomMaxout,
+    arrays,
+)
 from helpers.cases import CASES
 
 pytestmark = pytest.mark.torch
@@ -112,6 +120,17 @@ def test_features_of_every_basis(name, dtype, precision, torch):
     else:
         assert features.numpy().dtype == expected.dtype
         require_close(torch, features, expected, 2e-5 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("precision", [None, "int8"])
+def test_codes_of_hashing(precision, center, torch):
+    X, _, _ = table()
+    hasher = MaxoutHash(24, center=center, precision=precision, random_state=0).fit(X)
+    with in_torch(torch):
+        codes = hasher.transform(torch.from_numpy(X))
+    assert np.array_equal(codes.numpy(), hasher.transform(X))
+    assert np.array_equal(hasher.encode(torch.from_numpy(X)), hasher.encode(X))
 
 
 @pytest.mark.parametrize("name", ["fourier", "fastfood", "maxout", "maxout structured", "gated", "ridge relu"])
@@ -266,7 +285,7 @@ def test_predictions_are_of_the_library_of_the_rows_to_predict(torch, tmp_path):
 
 
 def test_rows_are_added_and_forgotten(torch):
-    X, y, labels = table()
+    X, _, labels = table()
     basis = RandomFourier(40, bandwidth=2.0, precision="int8", random_state=0)
     rows, targets = torch.from_numpy(X), torch.from_numpy(labels)
     model = RandomFeatureClassifier(basis, scale=None, linear=False)
@@ -277,6 +296,43 @@ def test_rows_are_added_and_forgotten(torch):
         parts.predict(rows)
     assert torch.equal(parts.moments_.gram, whole.moments_.gram)
     assert torch.equal(parts.moments_.cross, whole.moments_.cross)
+
+
+def test_sums_of_arrays_and_tensors_add(torch):
+    """The sums stay where those of the first rows are."""
+    X, _, labels = table(kind="uint8")
+    basis = RandomFourier(40, bandwidth=60.0, precision="int8", random_state=0)
+    model = RandomFeatureClassifier(basis)
+    whole = quietly(clone(model), X, labels)
+    first, second = slice(0, 150), slice(150, None)
+    rows, targets = torch.from_numpy(X), torch.from_numpy(labels)
+    mine = clone(model).partial_fit(rows[first], targets[first]).partial_fit(X[second], labels[second])
+    theirs = clone(model).partial_fit(X[first], labels[first])
+    theirs.merge(clone(model).partial_fit(rows[second], targets[second]))
+    assert isinstance(mine.moments_.gram, torch.Tensor)
+    assert isinstance(theirs.moments_.gram, np.ndarray)
+    require_same_sums(torch, mine.moments_, whole.moments_)
+    assert np.array_equal(theirs.moments_.gram, whole.moments_.gram)
+
+
+def test_models_of_tensors_are_told_and_exported(torch, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X, y, _ = table()
+    model = quietly(RandomFeatureRegressor(RandomFourier(40, random_state=0)), torch.from_numpy(X), torch.from_numpy(y))
+    assert "cholesky" in model.explain_fit()
+    model.to_onnx(tmp_path / "m.onnx", dtype="float64")
+    (found,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": X})
+    np.testing.assert_allclose(np.ravel(found), model.predict(X), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["maxout", "gated"])
+def test_linear_functions_around_rows(name, torch):
+    X, y, _ = table()
+    basis = clone(CASES[name]).set_params(n_components=40, random_state=0)
+    theirs, mine = both(torch, RandomFeatureRegressor(basis, linear=True, alpha=1.0), X, np.stack([y, -y], axis=1))
+    with in_torch(torch):
+        found = mine.local_coefficients(torch.from_numpy(X))
+    require_close(torch, found, theirs.local_coefficients(X), 1e-6)
 
 
 def test_rows_are_not_changed_and_have_no_gradient(torch):

@@ -17,7 +17,7 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import to_host
+from ..arrays import Array, like, to_host
 from ..fields import names, require_sound, whole
 from ..maps import LIMITS, PRECISIONS, UnitMap
 from ..maps.base import frozen
@@ -83,7 +83,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """Settle the seed and the numbers that depend on the data (bandwidth, scales); y is ignored."""
         self._forget()
         X = self._validate(X, reset=True)
-        return self._fit_rows(to_host(X[sample_rows(X.shape[0], SAMPLE, seed=0)]), largest_size(X))
+        return self._fit_rows(to_host(X[like(sample_rows(X.shape[0], SAMPLE, seed=0), X)]), largest_size(X))
 
     def fit_sample(self, rows: Any, largest: float) -> Self:
         """What `fit` does, from sampled rows and the largest |x| of all: for rows that are not in memory."""
@@ -135,7 +135,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         return self.map_.exact_gram(self._checked(X), None if Z is None else self._checked(Z))
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """The vectors (n, d, k) of the linear functions that features times coefficients (m, k) are around each row."""
         check_is_fitted(self)
         return self.map_.local_linear(self._checked(X), coefficients)

@@ -28,7 +28,9 @@ def checked_tensor(estimator: Any, X: Array, dtypes: Sequence[str], reset: bool)
     """The tensor in one of these dtypes; what scikit-learn refuses of arrays is refused in its words."""
     X = as_rows(X)
     if X.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X must be a matrix with a row for each sample.")
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: X must be a matrix with a row for each sample."
+        )
     for size, what in zip(X.shape, ("sample", "feature"), strict=True):
         if size == 0:
             raise ValueError(f"Found array with 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")

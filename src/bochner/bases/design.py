@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ..arrays import Array, like
 from ..maps.base import frozen
 from ..maps.design import DesignMap
@@ -85,11 +83,11 @@ class Design:
         """What the first columns of the sums of a wider design are multiplied by."""
         return self.map.prefix_scale(widest.map)
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """The slopes (n, d, k) of columns times coefficients around each row."""
         return self.map.local_linear(X, coefficients)
 
-    def linear_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
+    def linear_coefficients(self, coefficients: Array) -> Array:
         """Those (d, k) of the linear part's weighted columns; of two digits the low one's, which most rows have."""
         return self.map.linear_coefficients(coefficients)
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import dtype_name
+from ..arrays import Array, dtype_name
 from ..ops import NotFiniteError
 from ..validation import require_finite, require_integer, require_numbers
 from .rows import as_matrix, in_precision
@@ -80,7 +80,7 @@ class FeatureMap(ABC):
     def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
         """The kernel that the features approximate, k(x_i, z_j)."""
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """The vectors (n, d, k) of the linear functions that features times coefficients (m, k) are around each row."""
         raise ValueError(f"{self.name} is not locally linear; RandomMaxout and GatedLinear are.")
 

@@ -134,8 +134,7 @@ class DesignMap(FeatureMap):
         left, right = (self._linear_values(rows, np.dtype(np.float64)) for rows in (X, X if Z is None else Z))
         return features + left @ right.T
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
-        require_arrays(X, "the linear function around a row")
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         X = self.rows(X)
         local = self.map.local_linear(self._scaled(X), coefficients[self.linear_columns :])
         if self.scaler is not None:
@@ -146,7 +145,7 @@ class DesignMap(FeatureMap):
             local = local + slopes[:, :, None] * self.linear_coefficients(coefficients)
         return local
 
-    def linear_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
+    def linear_coefficients(self, coefficients: Array) -> Array:
         """Those (d, k) of the linear part's weighted columns; of two digits the low one's, which most rows have."""
         first = coefficients[: self.linear_columns]
         return first[len(first) // 2 :] if self._has_bytes else first

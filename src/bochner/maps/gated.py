@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
-from ..arrays import Array, constant, scalar
+from ..arrays import Array, arange, cast, constant, namespace, scalar
 from ..fields import flag, whole
 from ..kernels import Gated, Kernel
 from ..streams import Stream
@@ -56,19 +56,18 @@ class GatedMap(UnitMap):
     def is_prefix(self, columns: int) -> bool:
         return columns % self.pool_size == 0
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """sum_l c_(l, winner) v_l / sqrt(units): features times c are <this, x>."""
         if self.is_integer:
             raise ValueError("local coefficients need a float precision: integer features are steps.")
-        require_arrays(X, "the linear function around a row")
-        X = self.rows(X)
+        X, moveaxis = cast(self.rows(X), "float64"), namespace(coefficients).moveaxis
         c = coefficients.reshape(self.unit_count, self.pool_size, -1)
-        out = np.zeros((X.shape[0], self.inputs, c.shape[2]))
+        out = constant(0.0, (X.shape[0], self.inputs, c.shape[2]), X)
         for (start, stop), rows in self.work(X, 0, self.unit_count):
-            gates, values = self.weights(start, stop)
+            gates, values = self.weights_beside(X, start, stop)
             winners = ops.dense_winners(X[rows], gates, self.pool_size)
-            chosen = c[np.arange(start, stop), winners]  # (rows, units, k)
-            out[rows] += np.einsum("nuk,ud->ndk", chosen, values, optimize=True) / np.sqrt(self.unit_count)
+            chosen = c[start + arange(stop - start, c), winners]  # (rows, units, k)
+            out[rows] += moveaxis(moveaxis(chosen, 2, 1) @ values, 1, 2) / np.sqrt(self.unit_count)
         return out
 
     def draw(self, start: int, stop: int) -> Weights:

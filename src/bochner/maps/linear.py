@@ -49,7 +49,9 @@ class LinearPart:
 
     def values(self, X: Array) -> Array:
         """As floats, in the type of X."""
-        center, spread, weight = (like(part.astype(dtype_name(X)), X) for part in (self.center, self.spread, self.weight))
+        center, spread, weight = (
+            like(part.astype(dtype_name(X)), X) for part in (self.center, self.spread, self.weight)
+        )
         with np.errstate(over="ignore"):
             z = (X - center) / spread
         return z.clip(-FAR, FAR) * weight
@@ -70,6 +72,6 @@ class LinearPart:
         low = self.weight * STEP
         return np.concatenate([DIGIT * low, low]) if dtype == np.int8 else low
 
-    def slopes(self, X: np.ndarray) -> np.ndarray:
-        inside = np.abs((X.astype(np.float64) - self.center) / self.spread) < FAR
-        return inside * (self.weight / self.spread)
+    def slopes(self, X: Array) -> Array:
+        inside = abs((cast(X, "float64") - like(self.center, X)) / like(self.spread, X)) < FAR
+        return inside * like(self.weight / self.spread, X)

@@ -18,7 +18,7 @@ from ..kernels import Kernel, Maxout, maximum_mean
 from ..streams import Stream, int8_normal_deviation
 from .hadamard import Expansion, draw_expansions, padded_size
 from .quantize import round_digits
-from .rows import require_arrays, row_norms, squared_lengths, to_dense
+from .rows import row_norms, squared_lengths, to_dense
 from .units import UnitMap, Units, Weights
 
 CALIBRATION_SHIFT = 24  # fractional bits of the calibration of integer Hadamard projections
@@ -75,24 +75,23 @@ class MaxoutMap(UnitMap):
             return unit * self.columns
         return min(unit * self.size, self.columns) if self.structured else unit
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """sum_l c_l (w_winner - mu_q x/|x|) / sqrt(m): features times c are <this, x>, since |x| = <x/|x|, x>."""
         if self.is_integer or not self.is_plain:
             raise ValueError("local coefficients need float, unstructured and unshared projections.")
-        require_arrays(X, "the linear function around a row")
-        X = self.rows(X)
-        out = np.zeros((X.shape[0], self.inputs, coefficients.shape[1]))
+        X, where = cast(self.rows(X), "float64"), namespace(coefficients).where
+        out = constant(0.0, (X.shape[0], self.inputs, coefficients.shape[1]), X)
         for (start, stop), rows in self.work(X, 0, self.columns):
-            (directions,) = self.weights(start, stop)
+            (directions,) = self.weights_beside(X, start, stop)
             winners = ops.dense_winners(X[rows], directions, self.pool_size)
             c = coefficients[start:stop]
-            for j, pool in enumerate(directions.reshape(stop - start, self.pool_size, -1).transpose(1, 0, 2)):
+            for j in range(self.pool_size):
                 for k in range(c.shape[1]):
-                    out[rows, :, k] += np.where(winners == j, c[:, k], 0.0) @ pool
+                    out[rows, :, k] += where(winners == j, c[:, k], 0.0) @ directions[j :: self.pool_size]
         if self.center:
             dense = to_dense(X)
             norms = row_norms(dense)
-            unit = dense / np.where(norms > 0, norms, 1.0)[:, None]
+            unit = dense / where(norms > 0, norms, 1.0)[:, None]
             out -= maximum_mean(self.pool_size) * unit[:, :, None] * coefficients.sum(axis=0)
         return out / np.sqrt(self.columns)
 

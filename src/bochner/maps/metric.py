@@ -220,13 +220,11 @@ class Metric(FeatureMap):
         dense = to_dense(X).astype(np.float64)
         return dense @ self.matrix if self.matrix.ndim == 2 else dense * self.matrix
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """R times the slopes of the map at x R."""
-        require_arrays(X, "the linear function around a row")
         local = self.map.local_linear(self.moved(self.rows(X)), coefficients)
-        if self.matrix.ndim == 1:
-            return self.matrix[:, None] * local
-        return np.einsum("de,nek->ndk", self.matrix, local, optimize=True)
+        matrix = like(self.matrix, local)
+        return matrix[:, None] * local if matrix.ndim == 1 else matrix @ local
 
     def require_sound(self) -> None:
         super().require_sound()

@@ -84,9 +84,9 @@ class ColumnScaler:
             scaled /= like(self.spread.astype(dtype), X)
         return self._bounded(scaled)
 
-    def is_within(self, X: np.ndarray) -> np.ndarray:
+    def is_within(self, X: Array) -> Array:
         """Which numbers the scaling follows."""
-        return (self.low <= X) & (self.high >= X)
+        return (like(self.low, X) <= X) & (like(self.high, X) >= X)
 
     def _bounded(self, z: Array) -> Array:
         xp = namespace(z)
@@ -95,11 +95,12 @@ class ColumnScaler:
             z /= xp.sqrt(1.0 + (z / scalar(self.clip, z)) ** 2)
         return z
 
-    def slopes(self, X: Any) -> np.ndarray:
+    def slopes(self, X: Any) -> Array:
         """dz/dx of each number (n, d)."""
         dense = X.toarray() if scipy.sparse.issparse(X) else X
-        z = (dense.astype(np.float64) - self.center) / self.spread
-        return self.is_within(dense) * ((1.0 + (z / self.clip) ** 2) ** -1.5 if self.clip else 1.0) / self.spread
+        spread = like(self.spread, dense)
+        z = (cast(dense, "float64") - like(self.center, dense)) / spread
+        return self.is_within(dense) * ((1.0 + (z / self.clip) ** 2) ** -1.5 if self.clip else 1.0) / spread
 
     def farthest(self, X: np.ndarray) -> float:
         """The largest distance of a number from the centre of its column, in spreads."""

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
 from .. import ops
-from ..arrays import Array, cast, constant, contiguous, empty, is_torch, like, namespace, to_numpy
+from ..arrays import Array, contiguous, empty, is_torch, like, namespace, to_numpy
 from ..bases import REGISTRY, Basis, RandomFourier
 from ..bases.checking import checked_rows
 from ..bases.design import Design, times_columns
@@ -35,6 +35,7 @@ from .precision import choose_precision, too_coarse
 from .preparation import DataSummary, PreparedData
 from .sampling import RowsByNumber, Sample
 from .saving import Saved
+from .scoring import tensor_score
 from .streaming import Streaming
 from .targets import LabelCounts, TargetCoding, TargetKind, TargetSums
 from .trials import Choice, Wanted, choose, design_of, probe_of
@@ -73,17 +74,6 @@ def adds_rows(model: Any) -> bool:
     if name in METHODS or (isinstance(model._loss(), Squared) and name != "newton" and model.max_coefficient is None):
         return True
     raise AttributeError("partial_fit needs loss='squared' or one of the solvers 'sgd', 'adam', 'doubly_stochastic'.")
-
-
-def tensor_score(found: Array, y: Array, weight: Array | None, classifies: bool) -> float:
-    """Share of right labels, or R^2 (the mean over outputs), of tensors, as scikit-learn has it for arrays."""
-    weight = constant(1.0, (len(found),), found) if weight is None else weight
-    if classifies:
-        return float(weight @ cast(found == y.reshape(-1), "float64") / weight.sum())
-    found, y = (cast(part, "float64").reshape(len(weight), -1) for part in (found, y))
-    missed, size = weight @ (found - y) ** 2, weight @ (y - weight @ y / weight.sum()) ** 2
-    constant_score = 1.0 - cast(missed > 0, "float64")  # of an output that does not vary
-    return float(namespace(y).where(size > 0, 1.0 - missed / namespace(y).where(size > 0, size, 1.0), constant_score).mean())
 
 
 class RandomFeatureModel(Saved, Streaming, BaseEstimator):
@@ -142,8 +132,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         elif target is not None:
             raise ValueError("the blocks have their own targets: give target to bochner.read.")
         self._check_parameters()
-        if is_torch(X):
-            self._require_torch(checkpoint)
+        if checkpoint is not None and is_torch(getattr(X, "X", X)):
+            raise ValueError("a checkpoint holds numpy's sums, and those of tensors are not: give numpy arrays.")
         self._forget_fit()
         with self._settings(), ExitStack() as stack:
 
@@ -374,14 +364,14 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
                 "read them with bochner.read(..., recipe=model.recipe_)."
             )
 
-    def local_coefficients(self, X: Any) -> np.ndarray:
+    def local_coefficients(self, X: Any) -> Array:
         """The linear function that the model is around each row, in the original columns: prediction = <c(x), x> + b.
 
         Shape (n, d), or (n, outputs, d). For the locally linear bases, RandomMaxout and GatedLinear.
         """
         fit = self._refresh()
-        local = self.design_.local_linear(self._validate_rows(X), fit.solution.coefficients)
-        return local[:, :, 0] if local.shape[2] == 1 else local.transpose(0, 2, 1)
+        local = self.design_.local_linear(self._validate_rows(X), like(fit.solution.coefficients, X))
+        return local[:, :, 0] if local.shape[2] == 1 else namespace(local).moveaxis(local, 2, 1)
 
     def explain_fit(self) -> str:
         """In words: what was fitted, how, why so, how good it is, and how exactly."""
@@ -424,11 +414,9 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             raise ValueError("a list of penalties must hold positive finite numbers.")
         return float(alphas[0]) if len(alphas) == 1 else alphas
 
-    def _require_torch(self, checkpoint: Any) -> None:
+    def _require_torch(self) -> None:
         """Refuse, by name, what has no torch version."""
         require_torch(self._loss(), solver_name(self.solver), self.max_coefficient)
-        if checkpoint is not None:
-            raise ValueError("a checkpoint holds numpy's sums, and those of tensors are not: give numpy arrays.")
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, Array]:
         if is_torch(X):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, constant, is_torch, like, to_host
+from ..arrays import Array, constant, like, to_host
 from ..bases.design import times_columns
 
 EXCHANGED = 4096  # rows whose predictions are made in all
@@ -45,7 +45,7 @@ def predicted(model: Any, rows: np.ndarray) -> Array:
     design, weights = model.design_, times_columns(model.design_.scale_, model._solved.solution.coefficients)
     total = constant(0.0, (len(rows), weights.shape[1]), weights)
     for columns, tile in design.column_tiles(like(rows, weights), max(2, TILE // len(rows))):
-        total += ops.scores(tile, weights[columns]) if is_torch(tile) else np.asarray(tile @ weights[columns])
+        total += ops.scores(tile, weights[columns])
     return total
 
 

@@ -105,6 +105,8 @@ def prepare_arrays(
     model: Any, X: Any, y: Any, sample_weight: Any, *, first: bool, classes: Any, whole: bool, open_journal: OpenJournal
 ) -> PreparedData:
     """Arrays: checked as a whole, then as blocks are."""
+    if is_torch(X):
+        model._require_torch()
     X, y = model._validate(X, y, reset=first)
     weight = like(check_weights(sample_weight, X.shape[0]), X)
     summary = summary_of(model, MemoryBlocks(X, y, weight))

@@ -94,9 +94,7 @@ def fit_dual(problem: Problem, reason: str) -> tuple[Fit, Judged]:
     return replace(found, solution=solution, intercept=dual.mean_y - mean @ coefficients, posterior=posterior), judged
 
 
-def solve_kernel(
-    kernel: Array, block: Block, alpha: Any, intercept: bool, classifies: bool
-) -> tuple[Fit, DualProblem]:
+def solve_kernel(kernel: Array, block: Block, alpha: Any, intercept: bool, classifies: bool) -> tuple[Fit, DualProblem]:
     """Dual coefficients for a kernel matrix, the penalty chosen as `alpha` says; the intercept is the mean of y."""
     dual = dual_problem(kernel, cast(block.y, "float64"), block.weight, intercept)
     chosen = choose_alpha(kernel, dual, block, alpha, intercept, classifies)
