@@ -146,6 +146,9 @@ class DesignMap(FeatureMap):
         return local
 
     def linear_coefficients(self, coefficients: Array) -> Array:
-        """Those (d, k) of the linear part's weighted columns; of two digits the low one's, which most rows have."""
+        """Those (d, k) of the linear part's weighted columns; of two columns that of units, or the low digit's."""
         first = coefficients[: self.linear_columns]
-        return first[len(first) // 2 :] if self._has_bytes else first
+        if not self._has_bytes or self.linear is None:
+            return first
+        half = len(first) // 2
+        return first[half:] if self.linear.unit is None else first[:half]

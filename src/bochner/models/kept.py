@@ -107,6 +107,7 @@ def column_fields(columns: int, *wanted: str) -> dict[str, Check]:
         "low": numbers(columns),
         "high": numbers(columns),
         "weight": numbers(columns, low=0.0),
+        "unit": either(nothing, numbers(columns, low=SMALLEST)),
         "clip": number(0.0),
     }
     return {name: table[name] for name in wanted}

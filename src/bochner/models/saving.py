@@ -202,7 +202,7 @@ def require_design(design: Any) -> None:
         require_scaler(design.scaler, columns)
     if design.linear is not None:
         require_kind(design.linear, LinearPart)
-        require_fields(vars(design.linear), column_fields(columns, "center", "spread", "weight"))
+        require_fields(vars(design.linear), column_fields(columns, "center", "spread", "weight", "unit"))
 
 
 def require_scaler(scaler: Any, columns: int) -> None:

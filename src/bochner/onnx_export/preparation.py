@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..maps.design import DesignMap
-from ..maps.linear import DIGIT, REACH, STEP
+from ..maps.linear import DIGIT, LARGEST, PARTS, REACH, STEP
 from ..maps.scaling import FAR, ColumnScaler
 from .graph import Graph
 
@@ -44,12 +44,18 @@ def linear(graph: Graph, rows: str, design: DesignMap) -> str:
     part = design.linear
     assert part is not None
     rows = rows if design.scaler is None else within(graph, rows, design.scaler)
+    z, has_bytes = graph("Div", graph("Sub", rows, part.center), part.spread), design.linear_columns > design.inputs
+    if has_bytes and part.unit is not None:
+        units = graph("Clip", graph("Div", z, part.unit), np.float64(-LARGEST), np.float64(LARGEST))
+        whole = graph("Round", units)
+        parts = graph("Round", graph("Mul", graph("Sub", units, whole), np.float64(PARTS)))
+        return graph("Concat", whole, parts, axis=1)
     reach = np.float64(REACH if design.is_integer else FAR)
-    z = graph("Clip", graph("Div", graph("Sub", rows, part.center), part.spread), -reach, reach)
+    z = graph("Clip", z, -reach, reach)
     if not design.is_integer:
         return graph("Mul", z, part.weight)
     code = graph("Round", graph("Div", z, np.float64(STEP)))
-    if design.linear_columns == len(part.center):
+    if not has_bytes:
         return code
     high = graph.double(graph.integer(graph("Div", code, np.float64(DIGIT))))  # toward zero
     return graph("Concat", high, graph("Sub", code, graph("Mul", high, np.float64(DIGIT))), axis=1)
