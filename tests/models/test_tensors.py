@@ -1,5 +1,6 @@
 """Models fitted to tensors stay in torch from end to end, and say what numpy says."""
 
+import re
 import sys
 import warnings
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from bochner import (
     arrays,
 )
 from helpers.cases import CASES
+from helpers.places import ROOT
 
 pytestmark = pytest.mark.torch
 BASES = [name for name in CASES if name not in ("bins", "gated sparse", "ridge softsign")]
@@ -370,6 +372,15 @@ def test_what_is_refused(torch, tmp_path):
         RandomFeatureRegressor(basis).fit(rows * float("nan"), targets)
     with pytest.raises(ValueError, match="4 features"):
         quietly(RandomFeatureRegressor(basis), rows, targets).predict(rows[:, :3])
+
+
+def test_code_of_the_page_runs(torch):
+    torch.manual_seed(0)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "tensors.md").read_text(), flags=re.DOTALL)
+    found = {}
+    exec(compile(block, "tensors.md", "exec"), found)
+    assert float((found["labels"] == found["y"]).double().mean()) > 0.9
+    assert found["probabilities"].shape == (2000, 2)
 
 
 # ---- nothing assumes the CPU ----
