@@ -17,6 +17,7 @@ from bochner import (
     RandomFourier,
     RandomMaxout,
     arrays,
+    config_context,
 )
 from helpers.cases import CASES
 from helpers.places import ROOT
@@ -227,6 +228,14 @@ def test_weights_and_several_outputs(solver, torch):
         require_close(torch, mine.decision_function(torch.from_numpy(X)), theirs.decision_function(X), 1e-5)
 
 
+def test_classes_are_calibrated_by_a_second_fit_where_memory_is_scarce(torch):
+    X, _, labels = table()
+    model = RandomFeatureClassifier(RandomFourier(60, random_state=0), solver="cg")
+    with config_context(memory=400_000):
+        theirs, mine = both(torch, model, X, labels)
+    require_close(torch, mine.predict_proba(torch.from_numpy(X)), theirs.predict_proba(X), 1e-3)
+
+
 def test_only_samples_leave_torch(torch):
     """Of many rows no more than a sample of 2000 is ever on the host; the sums are made where the rows are."""
     X, y, labels = table(n=arrays.FEW_ROWS + 1000, kind="float32")
@@ -293,7 +302,7 @@ def test_rows_are_added_and_forgotten(torch):
     model = RandomFeatureClassifier(basis, scale=None, linear=False)
     whole = quietly(clone(model), rows, targets)
     with in_torch(torch):
-        parts = clone(model).partial_fit(rows, targets)
+        parts = clone(model).partial_fit(rows, targets, classes=torch.unique(targets))
         parts.partial_fit(rows[:50] + 1.0, targets[:50]).forget(rows[:50] + 1.0, targets[:50])
         parts.predict(rows)
     assert torch.equal(parts.moments_.gram, whole.moments_.gram)
@@ -353,10 +362,14 @@ def test_what_is_refused(torch, tmp_path):
     rows, targets = torch.from_numpy(X), torch.from_numpy(y)
     basis = RandomFourier(20, random_state=0)
     refused = [
-        (RandomFeatureRegressor(basis, solver="sgd"), targets, r"solver='sgd' has no torch version"),
-        (RandomFeatureRegressor(basis, loss="huber"), targets, r"loss='huber' has no torch version"),
-        (RandomFeatureRegressor(basis, max_coefficient=1.0), targets, r"max_coefficient has no torch version"),
-        (RandomFeatureRegressor(RandomBins(20)), targets, r"RandomBins makes sparse features"),
+        (RandomFeatureRegressor(basis, solver="sgd"), targets, r"no torch version of solver='sgd'"),
+        (RandomFeatureRegressor(basis, loss="huber"), targets, r"no torch version of loss='huber'"),
+        (RandomFeatureRegressor(basis, max_coefficient=1.0), targets, r"no torch version of max_coefficient"),
+        (
+            RandomFeatureRegressor(RandomBins(20)),
+            targets,
+            r"no torch version of sparse features, which RandomBins makes",
+        ),
         (RandomFeatureClassifier(basis), np.array(["a", "b"])[labels % 2], r"y holds text"),
     ]
     for model, target, message in refused:
@@ -366,7 +379,7 @@ def test_what_is_refused(torch, tmp_path):
         RandomFeatureRegressor(basis).fit(rows, targets, checkpoint=tmp_path / "c")
     with pytest.raises(ValueError, match="sparse torch tensor"):
         RandomFeatureRegressor(basis).fit(rows.to_sparse(), targets)
-    with pytest.raises(ValueError, match="the exact kernel has no torch version"), in_torch(torch):
+    with pytest.raises(ValueError, match="no torch version of the exact kernel"), in_torch(torch):
         clone(basis).fit(rows).kernel(rows)
     with pytest.raises(ValueError, match="NaN"):
         RandomFeatureRegressor(basis).fit(rows * float("nan"), targets)

@@ -75,7 +75,7 @@ class BinsMap(UnitMap):
     apply_integer = apply
 
     def evaluate(self, X: Any) -> scipy.sparse.csr_matrix:
-        require_arrays(X, "RandomBins makes sparse features, which")
+        require_arrays(X, "sparse features, which RandomBins makes")
         n = X.shape[0]
         tiles = list(self.work(X, 0, self.n_grids, ops.has_fast("bins") and not scipy.sparse.issparse(X)))
 

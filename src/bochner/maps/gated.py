@@ -96,7 +96,7 @@ class GatedMap(UnitMap):
     def of_units(self, X: Any, first: int, last: int) -> Any:
         if not self.sparse_output:
             return super().of_units(X, first, last)
-        require_arrays(X, "GatedLinear with sparse_output=True makes sparse features, which")
+        require_arrays(X, "sparse features, which GatedLinear(sparse_output=True) makes")
         n, units = X.shape[0], last - first
         columns = np.empty((n, units), dtype=np.int64)
         data = np.empty((n, units), dtype=self.output_dtype(X))

@@ -42,7 +42,7 @@ def to_dense(X: Any) -> np.ndarray:
 def require_arrays(X: Any, what: str) -> None:
     """Refuse a tensor for what has no torch version."""
     if is_torch(X):
-        raise ValueError(f"{what} has no torch version: give X as a numpy array, X.numpy(force=True).")
+        raise ValueError(f"there is no torch version of {what}: give X as a numpy array, X.numpy(force=True).")
 
 
 def squared_lengths(X: Array) -> Array:

@@ -43,7 +43,7 @@ from .ways.calibration import Judged
 from .ways.matrix_free import Sums
 from .ways.problem import Problem
 from .ways.solve import Way, solve
-from .ways.strategy import METHODS, Limited, choose_solver, require_combination, require_torch, solver_name
+from .ways.strategy import METHODS, Limited, choose_solver, require_combination, solver_name
 
 DEFAULT_FEATURES = 1000
 # What a checkpoint may hold beside numbers.
@@ -413,10 +413,6 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas > 0)).all():
             raise ValueError("a list of penalties must hold positive finite numbers.")
         return float(alphas[0]) if len(alphas) == 1 else alphas
-
-    def _require_torch(self) -> None:
-        """Refuse, by name, what has no torch version."""
-        require_torch(self._loss(), solver_name(self.solver), self.max_coefficient)
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, Array]:
         if is_torch(X):

@@ -21,6 +21,7 @@ from .sampling import RowsByNumber, Sample
 from .targets import TargetCoding, TargetKind
 from .ways import held_out, units
 from .ways.calibration import CALIBRATED
+from .ways.strategy import require_torch, solver_name
 
 SURVEYED = (
     1 << 22
@@ -106,7 +107,7 @@ def prepare_arrays(
 ) -> PreparedData:
     """Arrays: checked as a whole, then as blocks are."""
     if is_torch(X):
-        model._require_torch()
+        require_torch(model._loss(), solver_name(model.solver), model.max_coefficient)
     X, y = model._validate(X, y, reset=first)
     weight = like(check_weights(sample_weight, X.shape[0]), X)
     summary = summary_of(model, MemoryBlocks(X, y, weight))

@@ -200,7 +200,7 @@ class Labelled:
                 f"y has {summary.rows:,} different labels in {summary.rows:,} rows, so no class can be learned from "
                 "another row: these are identifiers or numbers, not classes; choose another target, or a regressor."
             )
-        self.classes_ = summary.labels if classes is None else sorted_labels(np.asarray(classes))[0]
+        self.classes_ = summary.labels if classes is None else sorted_labels(np.asarray(to_host(classes)))[0]
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y has one class only ({self.classes_.tolist()[0]!r}); a classifier needs at least two classes."
@@ -208,7 +208,7 @@ class Labelled:
         self._outputs: Any = tuple(self.classes_.tolist())
 
     def _require_same(self, classes: Any) -> None:
-        if classes is not None and not np.array_equal(sorted_labels(np.asarray(classes))[0], self.classes_):
+        if classes is not None and not np.array_equal(sorted_labels(np.asarray(to_host(classes)))[0], self.classes_):
             raise ValueError(f"classes differ from those of the first call, {self.classes_.tolist()}.")
 
     def _target_coding(self, summary: LabelCounts | None = None) -> LabelCoding:

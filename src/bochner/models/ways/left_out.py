@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...arrays import Array, cast, contiguous, like
+from ...arrays import Array, cast, contiguous, like, namespace, to_host
 from ...bases.design import times_columns
 from ...blocks import Block, SumOf
 from ...solvers import DualProblem, factor_gram
@@ -89,7 +89,7 @@ class Without:
     numbers: np.ndarray
 
     def __call__(self, block: Block) -> Block:
-        return block.only(~np.isin(block.numbers, self.numbers))
+        return block.only(is_left(block, self.numbers))
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,20 @@ class CodesWithout(SumOf):
     numbers: np.ndarray
 
     def of(self, block: Block) -> np.ndarray:
-        codes = block.y[~np.isin(block.numbers, self.numbers)] > 0
-        return np.stack([codes.sum(axis=0), (~codes).sum(axis=0)])
+        codes = block.y[is_left(block, self.numbers)] > 0
+        return np.stack([to_host(part.sum(axis=0)) for part in (codes, ~codes)])
+
+
+def is_left(block: Block, without: np.ndarray) -> Array:
+    """Which rows of a block are not of these numbers."""
+    numbers = block.numbers
+    return ~namespace(numbers).isin(numbers, like(without, numbers))
 
 
 def spare_classes(problem: Problem, numbers: np.ndarray) -> np.ndarray:
     """The numbers without those of rows that are all there is of a class: a model of the others would not know it."""
     absent = problem.blocks.reduce(CodesWithout(numbers), title="classes") == 0
-    block = problem.blocks.take(numbers)
+    block = problem.blocks.take(numbers).on_host()
     codes = block.y > 0
     needed = (codes & absent[0] | ~codes & absent[1]).any(axis=1)
     places = np.arange(len(numbers)) if block.kept is None else block.kept

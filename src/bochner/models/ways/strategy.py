@@ -72,7 +72,7 @@ def require_torch(loss: Loss, solver: str, max_coefficient: Any) -> None:
         missing = option("solver", solver)
     if missing:
         raise ValueError(
-            f"{missing} has no torch version: give numpy arrays, X.numpy(force=True), or use "
+            f"there is no torch version of {missing}: give numpy arrays, X.numpy(force=True), or use "
             f"{option('loss', 'squared')} with solver {', '.join(map(repr, EXACT))}."
         )
 
