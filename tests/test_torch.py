@@ -1,4 +1,4 @@
-"""Torch tensors in, torch tensors out, with the bits of numpy; and nobody pays for torch who does not use it."""
+"""Torch tensors in, torch tensors out, as numpy has them; and nobody pays for torch who does not use it."""
 
 import subprocess
 import sys
@@ -40,7 +40,8 @@ def test_without_torch_there_is_one_sentence():
 @pytest.mark.torch
 @pytest.mark.parametrize("name", [n for n in CASES if n not in ("bins", "gated sparse")])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_tensors_have_the_bits_of_arrays(name, dtype):
+def test_tensors_have_the_features_of_arrays(name, dtype):
+    """Floats to rounding: projections are added up by another library. The map has the same bits."""
     torch = pytest.importorskip("torch")
     X = np.random.default_rng(0).standard_normal((9, 5)).astype(dtype)
     tensor = torch.from_numpy(X.copy())
@@ -48,7 +49,9 @@ def test_tensors_have_the_bits_of_arrays(name, dtype):
     features = basis.fit(tensor).transform(tensor)
     assert isinstance(features, torch.Tensor)
     assert str(features.dtype) == f"torch.{dtype}"
-    assert np.array_equal(features.numpy(), clone(basis).fit(X).transform(X))
+    assert clone(basis).fit(X).map_ == basis.map_
+    close = 1e-5 if dtype == "float32" else 1e-13
+    np.testing.assert_allclose(features.numpy(), clone(basis).fit(X).transform(X), rtol=close, atol=close)
     assert torch.equal(basis.map_(tensor), features)
     assert np.array_equal(tensor.numpy(), X)
 
@@ -81,4 +84,5 @@ def test_models_take_tensors():
     ):
         expected = clone(model).fit(X, y).predict(X)
         found = clone(model).fit(torch.from_numpy(X), torch.from_numpy(y)).predict(torch.from_numpy(X))
-        assert np.array_equal(found, expected)
+        assert found.dtype == torch.from_numpy(y).dtype
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-12)

@@ -20,7 +20,7 @@ from .arrays import Array, cast, constant, contiguous, dtype_name, empty, is_int
 from .ops import threads
 
 NEVER_ADDED = "the rows to take away were not all added before, with these features and weights."
-SLAB = 8  # rows of a matrix worked on at a time: they stay in a cache
+SLAB, SLAB_OF_TENSORS = 8, 1024  # rows of a matrix worked on at a time: they stay in a cache, or fill a device
 
 
 class Rows(NamedTuple):
@@ -214,6 +214,10 @@ class Moments:
             raise OverflowError(f"after {self.rows} rows the integer sums are near the limit of 64 bits; use floats.")
         return self
 
+    def beside(self, other: Moments) -> Moments:
+        """The same sums in the library of other ones, on their device."""
+        return Moments(*(like(getattr(self, f.name), other.gram) for f in fields(self)))
+
     def prefix(self, columns: int) -> Moments:
         """Return the sums of the first features alone.
 
@@ -302,6 +306,10 @@ class FoldedMoments:
             left.append(None if rest is None or rest.rows == 0 else rest)
         return FoldedMoments(left)
 
+    def beside(self, other: FoldedMoments) -> FoldedMoments:
+        """The same sums in the library of other ones, on their device."""
+        return FoldedMoments([None if part is None else part.beside(other._parts[0]) for part in self.folds])
+
     def prefix(self, columns: int) -> FoldedMoments:
         """The moments of the first columns alone."""
         return FoldedMoments([None if part is None else part.prefix(columns) for part in self.folds])
@@ -385,11 +393,11 @@ def _centered(sums: Moments, grams: list[Array], scale: Any, intercept: bool) ->
     # Exact integers are subtracted as integers where they fit, so nothing cancels badly.
     largest = float(reduce(add, (abs(gram.diagonal()) for gram in grams)).max()) if len(like_gram) else 0.0
     fits = intercept and all(map(is_integer, grams)) and float(sums.rows) * largest < 2**62
-    out = empty(like_gram.shape, like_gram)
+    out, slab_rows = empty(like_gram.shape, like_gram), SLAB if xp is np else SLAB_OF_TENSORS
 
     def centre(rows: slice) -> None:
-        for start in range(rows.start, rows.stop, SLAB):  # the matrix may fill the memory: no second one
-            part = slice(start, min(start + SLAB, rows.stop))
+        for start in range(rows.start, rows.stop, slab_rows):  # the matrix may fill the memory: no second one
+            part = slice(start, min(start + slab_rows, rows.stop))
             gram = reduce(add, (gram[part] for gram in grams))
             if fits:
                 gram = gram * sums.rows
@@ -400,7 +408,7 @@ def _centered(sums: Moments, grams: list[Array], scale: Any, intercept: bool) ->
                 slab = gram - xp.outer(sums.sum_z[part], mean_z) if intercept else cast(gram, "float64", copy=True)
             out[part] = times_both(slab, scale, part)
 
-    threads.over_rows(centre, len(out), SLAB)
+    threads.over_rows(centre, len(out), slab_rows)
     return Centered(out, (cross.T * scale).T, square, mean_z * scale, mean_y, weight, sums.rows)
 
 

@@ -21,6 +21,8 @@ import numpy as np
 import scipy.sparse
 from safetensors import SafetensorError, safe_open
 
+from .arrays import to_numpy
+
 LARGEST_TREE = 1 << 20  # bytes of JSON; whatever grows with the data is an array
 DEEPEST = 100
 PART = ".bochner-"  # how the names of files in the making begin
@@ -170,6 +172,7 @@ def pack(value: Any, arrays: list[np.ndarray], known: dict[str, type]) -> Any:
     """The JSON of a value; arrays are put aside and numbered."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    value = to_numpy(value)  # tensors, which a file holds as arrays
     if isinstance(value, np.generic):
         return pack(value.item(), arrays, known)
     if isinstance(value, np.ndarray):

@@ -19,6 +19,7 @@ from . import portable
 MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 WEYL = (0x9E3779B9, 0xBB67AE85)
 LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+FINISHERS = (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)  # of MurmurHash3
 CHUNK = 1 << 15  # counters per pass: the working arrays stay in cache
 
 
@@ -175,17 +176,17 @@ def row_hashes(X: Any) -> np.ndarray:
     """
     if hasattr(X, "indptr"):
         total = np.zeros(X.shape[0], dtype=np.uint64)
-        terms = _words(X.data) * _multipliers(X.shape[1])[X.indices]
+        terms = _words(X.data) * hash_multipliers(X.shape[1])[X.indices]
         np.add.at(total, np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), terms)
     else:
-        multipliers = _multipliers(X.shape[1])
+        multipliers = hash_multipliers(X.shape[1])
         total = np.empty(X.shape[0], dtype=np.uint64)
         rows = max(1, (1 << 17) // max(X.shape[1], 1))  # a slab stays in a cache
         for start in range(0, len(total), rows):
             words = _words(X[start : start + rows])
             words *= multipliers
             total[start : start + rows] = words.sum(axis=1)
-    for multiplier in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+    for multiplier in FINISHERS:
         total ^= total >> np.uint64(33)
         total *= np.uint64(multiplier)
     return total ^ (total >> np.uint64(33))
@@ -204,6 +205,7 @@ def _words(values: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _multipliers(columns: int) -> np.ndarray:
+def hash_multipliers(columns: int) -> np.ndarray:
+    """An odd number of 64 bits for each column."""
     words = Stream(0, "rows").bits(0, columns, 2).astype(np.uint64)
     return (words[:, 0] << HALF) | words[:, 1] | np.uint64(1)

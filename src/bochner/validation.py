@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import is_torch
+from .arrays import dtype_name, is_float, is_torch, places
 
 LARGEST = 1e150  # of numbers whose squares are summed: a hundred million of them find room in a float
 _spoken = "python"
@@ -85,7 +85,7 @@ def require_numbers(X: Any) -> None:
         for name, kind in zip(X.columns, kinds, strict=True):
             if not _is_numeric_column(X[name], kind):
                 raise ValueError(f"column {name!r} is not numeric (its type is {kind}); encode it first, say one-hot.")
-    kind = getattr(getattr(X, "dtype", None), "kind", "f")
+    kind = dtype_name(X)[0] if is_torch(X) else getattr(getattr(X, "dtype", None), "kind", "f")
     if kind in "cMm":
         what = {"c": "Complex data", "M": "Dates", "m": "Time differences"}[kind]
         raise ValueError(f"{what} not supported: X must hold real numbers.")
@@ -116,9 +116,13 @@ def require_finite(array: Any, name: str = "X", total: Callable[[np.ndarray], An
 
 def _require_finite_tensor(tensor: Any, name: str) -> None:
     """The same where the tensor is."""
+    if not is_float(tensor):
+        return
     bad = ~tensor.isfinite()
     if bool(bad.any()):
-        raise ValueError(_not_finite(name, bool(tensor.isnan().any()), bad.nonzero().tolist()))
+        row = int(places(bad.reshape(len(bad), -1).any(dim=1))[0])
+        first = [row] if bad.ndim == 1 else [row, int(places(bad[row])[0])]
+        raise ValueError(_not_finite(name, bool(tensor.isnan().any()), [first]))
 
 
 def _not_finite(name: str, has_nan: bool, places: Any) -> str:

@@ -15,7 +15,7 @@ from bochner import (
 
 
 def softsign(t):
-    return t / (1.0 + np.abs(t))
+    return t / (1.0 + abs(t))  # of arrays and tensors alike
 
 
 CASES = {

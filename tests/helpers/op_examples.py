@@ -196,6 +196,15 @@ EXAMPLES = {
         for rows, grids, columns in ((0, 3, 5), (1, 1, 1), (300, 7, 4), (200, 300, 2), (150, 64, 4096), (65, 5, 2**20))
         for height in (np.int8(1), np.float32(0.3), np.float64(0.7))
     ],
+    "row_folds": lambda r: (
+        [
+            ((10.0 ** r.integers(-3, 9, (n, d)) * r.standard_normal((n, d)).round(2)).astype(t), folds)
+            for n, d in ((1, 1), (65, 3), (40, 300))
+            for t in FLOATS
+            for folds in (1, 3, 5)
+        ]
+        + [(codes(r, (65, 9), t), 5) for t in CODES]
+    ),
     "philox": lambda r: [(integers(r, (n, 4), 32, np.uint32), (123456789, 987654321)) for n in (1, 63, 64, 65, 1000)],
     "project_phase": lambda r: [
         (codes(r, (6, d), t), integers(r, (5, d), 32, np.uint32)) for d in (1, 300) for t in CODES

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bochner import ops
+from bochner import ops, streams
 from bochner.arrays import like
 from helpers.backend_battery import check_all_examples, check_every_version_is_tried, check_op, some_rows, version_for
 from helpers.op_examples import ALGEBRA, EXAMPLES
@@ -131,7 +131,10 @@ def test_tensors_have_no_other_backend_than_torch():
         with ops.backend_context(*names):
             assert isinstance(ops.gram(z), torch.Tensor)
             assert isinstance(ops.gram(z.numpy()), np.ndarray)
-            assert ops.describe()["torch"]["gram"] == "torch"
+            assert ops.describe()["torch"]["gram"] == "torch (dense; sparse is refused)"
+    with pytest.raises(LookupError, match="the op 'gram' for sparse float32 arrays of torch"):
+        ops.gram(torch.ones(5, 3).to_sparse())
+    assert isinstance(ops.gram(torch.ones(5, 3)), torch.Tensor)
 
 
 @pytest.mark.torch
@@ -146,6 +149,22 @@ def test_weights_may_be_arrays_and_are_put_where_the_rows_are():
         found = ops.dense_cos_sin(rows, w, phases, np.float64(0.5))
         np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-12, atol=1e-12)
     assert like(np.float32(2), torch.ones(1)).dtype == torch.float32
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int8"])
+def test_rows_of_tensors_have_the_hashes_of_arrays(dtype):
+    """Bit for bit: the folds of a fit do not hang on the library of its rows."""
+    torch = pytest.importorskip("torch")
+    from bochner.ops.torch_reference import row_hashes
+
+    x = (40 * np.random.default_rng(0).standard_normal((500, 7))).astype(dtype)
+    x[3:6], x[7, 2] = x[2], 0
+    expected = streams.row_hashes(-x if dtype == "float64" else x)
+    found = row_hashes(torch.from_numpy(-x if dtype == "float64" else x))
+    assert np.array_equal(found.numpy().view(np.uint64), expected)
+    for folds in (2, 3, 5, 1000):
+        assert np.array_equal(ops.row_folds(torch.from_numpy(x), folds).numpy(), ops.row_folds(x, folds))
 
 
 @pytest.mark.torch

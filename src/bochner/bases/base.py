@@ -15,16 +15,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import like, to_numpy
+from ..arrays import Array, like, to_host
 from ..fields import names, require_sound, whole
 from ..maps import LIMITS, PRECISIONS, UnitMap
 from ..maps.base import frozen
 from ..maps.quantize import Quantizer, choose_quantizer
 from ..maps.rows import in_precision
 from ..streams import sample_rows
-from ..validation import require_choice, require_integer, require_numbers
+from ..validation import require_choice, require_integer
+from .checking import checked_rows
 from .heuristics import SAMPLE, different_rows, draw_seed, largest_size
 from .stored import PARAMETERS, require_like
 
@@ -126,7 +127,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """
         self._forget()
         X = self._validate(X, reset=True)
-        return self._fit_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)], largest_size(X))
+        return self._fit_rows(to_host(X[like(sample_rows(X.shape[0], SAMPLE, seed=0), X)]), largest_size(X))
 
     def fit_sample(self, rows: Any, largest: float) -> Self:
         """Do what `fit` does from sampled rows alone: for rows that are not in memory.
@@ -144,7 +145,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
             The fitted basis itself.
         """
         self._forget()
-        return self._fit_rows(self._validate(rows, reset=True), largest)
+        return self._fit_rows(to_host(self._validate(rows, reset=True)), largest)
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_")]:
@@ -185,7 +186,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         ndarray, sparse matrix or tensor of shape (n_samples, n_components)
             The features; a torch tensor if X is one, and what `set_output` says if it was called.
         """
-        return like(self.features(X), X)
+        return self.features(X)
 
     def features(self, X: Any) -> Any:
         """Compute the features as a numpy array or CSR matrix, whatever `set_output` says.
@@ -241,7 +242,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         return self.map_.exact_gram(self._checked(X), None if Z is None else self._checked(Z))
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """Compute the slopes around each row of a linear function of the features, for locally linear bases.
 
         Parameters
@@ -445,13 +446,9 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     def _checked(self, X: Any, reset: bool = False) -> Any:
         """X as a float (or, for integer precisions, also 8-bit) matrix, dense or CSR, of the columns of the fit."""
-        X = to_numpy(X)
-        require_numbers(X)
         floats = ["float64", "float32"]
         dtypes = [*floats, "uint8", "int8"] if self.is_integer and self.kind.takes_bytes else floats
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.dtype(d) for d in dtypes], ensure_all_finite=False
-        )
+        return checked_rows(self, X, dtypes, reset)
 
     def _validate(self, X: Any, reset: bool) -> Any:
         """Checked rows in the precision of the basis; NaN and infinity are refused."""

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from ..arrays import Array, like
 from ..maps.base import frozen
 from ..maps.design import DesignMap
 from ..maps.linear import LinearPart
@@ -84,11 +83,11 @@ class Design:
         """What the first columns of the sums of a wider design are multiplied by."""
         return self.map.prefix_scale(widest.map)
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """The slopes (n, d, k) of columns times coefficients around each row."""
         return self.map.local_linear(X, coefficients)
 
-    def linear_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
+    def linear_coefficients(self, coefficients: Array) -> Array:
         """Those (d, k) of the linear part's weighted columns; of two digits the low one's, which most rows have."""
         return self.map.linear_coefficients(coefficients)
 
@@ -97,6 +96,6 @@ class Design:
         return self.basis.identity(), *(None if part is None else frozen(vars(part)) for part in parts)
 
 
-def times_columns(scale: Any, coefficients: np.ndarray) -> np.ndarray:
+def times_columns(scale: Any, coefficients: Array) -> Array:
     """Coefficients (m, k) times a number, or each row times its own."""
-    return (scale * coefficients.T).T
+    return (like(scale, coefficients) * coefficients.T).T

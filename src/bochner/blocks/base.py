@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from ..arrays import Array, arange, like, namespace, to_host
 from ..streams import Stream
 from .aggregate import AfterMap, Aggregate
 from .engine import reduce
@@ -48,15 +49,15 @@ class Block(NamedTuple):
     y: Any
     weight: Any
     start: int
-    kept: np.ndarray | None = None
+    kept: Array | None = None
     state: dict[str, Any] | None = None
 
     @property
-    def numbers(self) -> np.ndarray:
+    def numbers(self) -> Array:
         """Numbers of the rows in the whole."""
-        return self.start + (np.arange(self.X.shape[0]) if self.kept is None else self.kept)
+        return self.start + (arange(self.X.shape[0], self.X) if self.kept is None else self.kept)
 
-    def only(self, chosen: np.ndarray) -> Block:
+    def only(self, chosen: Array) -> Block:
         """Return the block of some of its rows.
 
         Parameters
@@ -69,9 +70,15 @@ class Block(NamedTuple):
         Block
             The block.
         """
+        chosen = like(chosen, self.X)
         X, y, weight = (None if part is None else part[chosen] for part in self[:3])
-        kept = np.arange(self.X.shape[0]) if self.kept is None else self.kept
+        kept = arange(self.X.shape[0], self.X) if self.kept is None else self.kept
         return Block(X, y, weight, self.start, kept[chosen])
+
+    def on_host(self) -> Block:
+        """The same rows as numpy has them: those of a sample, by which something is settled for all rows."""
+        X, y, weight, kept = (to_host(part) for part in (self.X, self.y, self.weight, self.kept))
+        return Block(X, y, weight, self.start, kept, self.state)
 
 
 class Blocks(ABC):
@@ -408,7 +415,7 @@ class SampledBlocks(WrappedBlocks):
         places = np.searchsorted(self.numbers, numbers)
         if not len(self.numbers) or places[-1] >= len(self.numbers) or (self.numbers[places] != numbers).any():
             return self.blocks.take(numbers)
-        X, y, weight = (None if part is None else part[places] for part in self.rows[:3])
+        X, y, weight = (None if part is None else part[like(places, part)] for part in self.rows[:3])
         return Block(X, y, weight, 0)
 
 
@@ -424,4 +431,6 @@ def shuffle(numbers: np.ndarray, stream: Stream, start: int = 0) -> np.ndarray:
 
 def stack(parts: Any) -> Any:
     """Rows below one another, dense or CSR."""
-    return scipy.sparse.vstack(parts, format="csr") if scipy.sparse.issparse(parts[0]) else np.concatenate(parts)
+    if scipy.sparse.issparse(parts[0]):
+        return scipy.sparse.vstack(parts, format="csr")
+    return namespace(parts[0]).concatenate(parts)

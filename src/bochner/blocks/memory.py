@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import to_numpy
+from ..arrays import like, to_numpy
 from ..streams import Stream, sample_rows
 from .base import Block, Blocks, shuffle
 
@@ -30,11 +30,11 @@ class MemoryBlocks(Blocks):
         rows = slice(start, stop)
         y, weight = (None if part is None else part[rows] for part in (self.y, self.weight))
         # A slice of a memory map reads nothing yet; its copy does, here, while another block is worked on.
-        X = np.array(self.X[rows]) if self._mapped else to_numpy(self.X[rows])
-        return Block(X, to_numpy(y), to_numpy(weight), start)
+        return Block(np.array(self.X[rows]) if self._mapped else self.X[rows], y, weight, start)
 
     def take(self, numbers: np.ndarray) -> Block:
-        X, y, weight = (None if part is None else to_numpy(part[numbers]) for part in (self.X, self.y, self.weight))
+        parts = (self.X, self.y, self.weight)
+        X, y, weight = (None if part is None else part[like(numbers, part)] for part in parts)
         return Block(X, y, weight, 0)
 
     def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:

@@ -14,6 +14,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ops
+from ..arrays import Array, cast, dtype_name, like, to_numpy
 from ..bases.base import Basis, Bounds
 from ..fields import either, nothing, numbers, whole
 from ..kernels import Collision, Kernel
@@ -21,6 +22,7 @@ from ..kernels.base import as_rows
 from ..maps import UnitMap, Units, Weights
 from ..maps.base import read_only
 from ..maps.quantize import round_digits
+from ..maps.rows import require_arrays
 from ..streams import Stream
 from ..validation import require_choice, require_integer
 from .packing import bits_per_code, count_differences, pack
@@ -47,6 +49,7 @@ class HashMap(UnitMap):
         return Collision(self.pool_size)
 
     def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+        require_arrays(X, "the exact kernel")
         seen = (None if rows is None else as_rows(self.rows(rows)) for rows in (X, Z))
         origin = 0.0 if self.center is None else self.center
         return self.exact_kernel()(*(None if rows is None else rows - origin for rows in seen))
@@ -66,31 +69,31 @@ class HashMap(UnitMap):
         normal = stream.normal_int8 if self.is_integer else stream.normal
         return (normal(start * self.pool_size, stop * self.pool_size, self.inputs),)
 
-    def project(self, X: Any, weights: Weights) -> np.ndarray:
+    def project(self, X: Any, weights: Weights) -> Array:
         """<w, x - center> of prepared rows: floats, or exact integers."""
         (directions,) = weights
         if self.is_integer:
             return ops.project(X, directions) - self._integer_offset(directions)
         if self.center is None:
-            return np.asarray(X @ directions.T)
-        center = self.center.astype(X.dtype)
+            return X @ directions.T
+        center = like(self.center.astype(dtype_name(X)), X)
         if scipy.sparse.issparse(X):  # the difference would not be sparse
-            return np.asarray(X @ directions.T) - directions @ center
+            return X @ directions.T - directions @ center
         return (X - center) @ directions.T
 
-    def _integer_offset(self, directions: np.ndarray) -> Any:
+    def _integer_offset(self, directions: Array) -> Any:
         """The projections of the centre's own codes: near zero if the quantizer has shifted X already."""
         if self.center is None:
             return 0
-        return ops.project(self.prepared(self.center[None, :]), directions)
+        return ops.project(self.prepared(like(self.center[None, :], directions)), directions)
 
-    def apply(self, X: Any, weights: Weights) -> np.ndarray:
-        return ops.winners(self.project(X, weights), self.pool_size).astype(self.output_dtype(X))
+    def apply(self, X: Any, weights: Weights) -> Array:
+        return cast(ops.winners(self.project(X, weights), self.pool_size), self.output_dtype(X).name)
 
-    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
-        if np.any(self._integer_offset(weights[0])):
+    def apply_integer(self, X: Any, weights: Weights) -> Array:
+        if self.center is not None and bool((self._integer_offset(weights[0]) != 0).any()):
             return self.apply(X, weights)
-        return ops.project_winners(X, weights[0], self.pool_size).astype(self.output_dtype(X))
+        return cast(ops.project_winners(X, weights[0], self.pool_size), self.output_dtype(X).name)
 
     def require_sound(self) -> None:
         super().require_sound()
@@ -196,7 +199,7 @@ class MaxoutHash(Basis):
         ndarray of shape (n_samples, bits of a code, n_codes / 8)
             Packed codes, of type uint8.
         """
-        return pack(self.features(X), self._q)
+        return pack(to_numpy(self.features(X)), self._q)
 
     def hamming(self, A: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
         """Compute the share of codes that differ.

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
+from ..arrays import Array, namespace, special
 from ..validation import require_choice, require_integer
 from .base import Kernel, cosines
 
@@ -16,16 +16,16 @@ STEP, FINE_STEP = 0.125, 0.04  # of its grid, for smooth activations and for cal
 MOST_NODES = 4096  # along one axis of the grid
 TERMS, NEAR = 400, 0.96  # of the Hermite series, and the |rho| above which it is not used: 0.96^400 < 1e-7
 
-ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "sigmoid": expit,
-    "tanh": np.tanh,
-    "relu": lambda t: np.maximum(t, 0),
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "sigmoid": lambda t: special(t).expit(t),
+    "tanh": lambda t: namespace(t).tanh(t),
+    "relu": lambda t: t.clip(min=0),
 }
 
 
 def activation_function(
-    activation: str | Callable[[np.ndarray], np.ndarray],
-) -> Callable[[np.ndarray], np.ndarray]:
+    activation: str | Callable[[Array], Array],
+) -> Callable[[Array], Array]:
     """Return the function of a name, or the callable itself.
 
     Parameters

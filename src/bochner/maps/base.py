@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import like, to_numpy
+from ..arrays import Array, dtype_name
 from ..ops import NotFiniteError
 from ..validation import require_finite, require_integer, require_numbers
 from .rows import as_matrix, in_precision
@@ -174,7 +174,7 @@ class FeatureMap(ABC):
             The kernel matrix k(x_i, z_j).
         """
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """Compute the slopes around each row of a linear function of the features, for locally linear maps.
 
         Parameters
@@ -208,7 +208,7 @@ class FeatureMap(ABC):
         """
         rows = self.rows(X, finite=not self.refuses_infinity)
         try:
-            return like(self.evaluate(rows), X)
+            return self.evaluate(rows)
         except NotFiniteError as error:
             refused = error
         require_finite(rows)  # which says where
@@ -246,7 +246,6 @@ class FeatureMap(ABC):
         ndarray or CSR matrix of shape (n_samples, inputs)
             The rows.
         """
-        X = to_numpy(X)
         require_numbers(X)
         X = as_matrix(X, bytes_stay)
         if X.shape[1] != self.inputs:
@@ -293,7 +292,7 @@ class FeatureMap(ABC):
         """
         if self.is_integer:
             return np.dtype(np.int8 if self.limit <= 127 else np.int16)
-        return np.dtype(self.precision or X.dtype)
+        return np.dtype(self.precision or dtype_name(X))
 
     # ---- equality and files ----
 

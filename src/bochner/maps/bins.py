@@ -17,6 +17,7 @@ from .. import ops
 from ..fields import LARGEST, number, whole
 from ..kernels import Binning, Kernel
 from ..streams import Stream
+from .rows import require_arrays
 from .units import UnitMap, Units, Weights
 
 
@@ -87,8 +88,9 @@ class BinsMap(UnitMap):
     apply_integer = apply
 
     def evaluate(self, X: Any) -> scipy.sparse.csr_matrix:
+        require_arrays(X, "sparse features, which RandomBins makes")
         n = X.shape[0]
-        tiles = list(self.work(n, 0, self.n_grids, ops.has_fast("bins") and not scipy.sparse.issparse(X)))
+        tiles = list(self.work(X, 0, self.n_grids, ops.has_fast("bins") and not scipy.sparse.issparse(X)))
 
         def cells_of(units: tuple[int, int], rows: slice) -> np.ndarray:
             # Pitches stay in float64 whatever X is: a cell is a comparison, and comparisons should not round.

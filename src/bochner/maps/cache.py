@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..config import memory_budget
 
 
@@ -17,11 +18,11 @@ class WeightCache:
     """Recently drawn weights, bounded in bytes and in number."""
 
     def __init__(self) -> None:
-        self._entries: OrderedDict[Any, tuple[np.ndarray, ...]] = OrderedDict()
+        self._entries: OrderedDict[Any, tuple[Array, ...]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def get(self, key: Any, draw: Callable[[], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    def get(self, key: Any, draw: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
         try:
             hash(key)
         except TypeError:  # a parameter that cannot be compared, such as an unhashable callable
@@ -32,7 +33,8 @@ class WeightCache:
                 return self._entries[key]
         weights = draw()
         for array in weights:
-            array.flags.writeable = False
+            if isinstance(array, np.ndarray):  # tensors cannot be locked
+                array.flags.writeable = False
         with self._lock:
             if key not in self._entries:
                 self._entries[key] = weights

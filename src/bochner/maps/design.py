@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..arrays import Array, cast, dtype_name, namespace
 from .base import FeatureMap
 from .linear import LinearPart
-from .rows import to_dense
+from .rows import require_arrays, to_dense
 from .scaling import ColumnScaler
 
 
@@ -70,10 +71,10 @@ class DesignMap(FeatureMap):
         features = self.map(self._scaled(X))
         if self.linear is None:
             return features
-        columns = self._linear_values(X, features.dtype)
+        columns = self._linear_values(X, np.dtype(dtype_name(features)))
         if scipy.sparse.issparse(features):
             return scipy.sparse.hstack([scipy.sparse.csr_matrix(columns), features], format="csr")
-        return np.hstack([columns, features])
+        return namespace(features).hstack([columns, features])
 
     def tile_count(self, columns: int) -> int:
         return self._linear_tiles + self.map.tile_count(columns)
@@ -93,11 +94,11 @@ class DesignMap(FeatureMap):
     def _scaled(self, X: Any) -> Any:
         return X if self.scaler is None else self.scaler(X)
 
-    def _linear_values(self, X: Any, dtype: np.dtype) -> np.ndarray:
+    def _linear_values(self, X: Any, dtype: np.dtype) -> Array:
         assert self.linear is not None
         dense = to_dense(X)
         dense = dense if self.scaler is None else self.scaler.within(dense)
-        return self.linear.codes(dense, dtype) if dtype.kind == "i" else self.linear.values(dense.astype(dtype))
+        return self.linear.codes(dense, dtype) if dtype.kind == "i" else self.linear.values(cast(dense, dtype.name))
 
     # ---- facts, prefixes ----
 
@@ -126,6 +127,7 @@ class DesignMap(FeatureMap):
         return self._beside(self.map.prefix_scale(widest.map))
 
     def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+        require_arrays(X, "the exact kernel")
         X, Z = self.rows(X), None if Z is None else self.rows(Z)
         features = self.map.exact_gram(self._scaled(X), None if Z is None else self._scaled(Z))
         if self.linear is None:
@@ -133,7 +135,7 @@ class DesignMap(FeatureMap):
         left, right = (self._linear_values(rows, np.dtype(np.float64)) for rows in (X, X if Z is None else Z))
         return features + left @ right.T
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         X = self.rows(X)
         local = self.map.local_linear(self._scaled(X), coefficients[self.linear_columns :])
         if self.scaler is not None:
@@ -144,7 +146,7 @@ class DesignMap(FeatureMap):
             local = local + slopes[:, :, None] * self.linear_coefficients(coefficients)
         return local
 
-    def linear_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
+    def linear_coefficients(self, coefficients: Array) -> Array:
         """Those (d, k) of the linear part's weighted columns; of two columns that of units, or the low digit's."""
         first = coefficients[: self.linear_columns]
         if not self._has_bytes or self.linear is None:

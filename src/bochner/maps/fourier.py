@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from .. import ops, portable
+from ..arrays import Array, dtype_name
 from ..fields import flag, text
 from ..kernels import Coordinatewise, NormalMixture, Radial, ShiftInvariant
 from ..streams import Stream, int8_normal_deviation, uniform_from_bits
@@ -61,23 +62,23 @@ class FourierMap(FrequencyMap):
             alone = stop - 1 if odd_and_last else stop
         return self.drawn_phases(alone, stop)
 
-    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply(self, X: Any, weights: Weights) -> Array:
         directions, words = weights
-        return ops.dense_cos_sin(X, directions, self.as_angles(words, X.dtype), self.height(X.dtype))
+        return ops.dense_cos_sin(X, directions, self.as_angles(words, dtype_name(X)), self.height(dtype_name(X)))
 
-    def apply_into(self, out: np.ndarray, X: Any, weights: Weights) -> None:
+    def apply_into(self, out: Array, X: Any, weights: Weights) -> None:
         if self.is_integer:
             super().apply_into(out, X, weights)
             return
         directions, words = weights
-        ops.dense_cos_sin(X, directions, self.as_angles(words, X.dtype), self.height(X.dtype), out)
+        ops.dense_cos_sin(X, directions, self.as_angles(words, dtype_name(X)), self.height(dtype_name(X)), out)
 
     def is_fused(self, dtype: np.dtype) -> bool:
         if self.is_integer:
             return ops.has_fast("project_cos_sin") and not isinstance(self.kernel, Coordinatewise)
         return ops.projects_dense(dtype)
 
-    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply_integer(self, X: Any, weights: Weights) -> Array:
         *directions, words = weights
         if len(directions) == 1:
             return ops.cos_sin_integer(ops.project_phase(X, directions[0]), words, self.cosine_table())

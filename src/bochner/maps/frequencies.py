@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..arrays import Array, cast
 from ..fields import Check, number, require_sound, whole
 from ..kernels import Kernel
 from ..kernels.base import ShiftInvariant
@@ -32,19 +33,20 @@ KERNEL: dict[str, Check] = {
 class WaveMap(UnitMap):
     """Waves cos<w, x>, sin<w, x>, and phased cosines; subclasses make the projections <w, x>."""
 
-    def wave_phases(self, dtype: Any = np.float64) -> np.ndarray:
+    def wave_phases(self, dtype: str = "float64") -> np.ndarray:
         """The phases b of the last frequencies, whose cosines stand alone, as floats."""
-        return self.as_angles(self.phase_words(0, self.units.number), dtype)
+        phases: np.ndarray = self.as_angles(self.phase_words(0, self.units.number), dtype)
+        return phases
 
     def phase_words(self, start: int, stop: int) -> np.ndarray:
         """The phases of those units that have one column each, in units of 2^-32 turns."""
         raise NotImplementedError
 
-    def as_angles(self, words: np.ndarray, dtype: Any) -> np.ndarray:
+    def as_angles(self, words: Array, dtype: str) -> Array:
         """Phases in radians, from units of 2^-32 turns."""
-        return (words * (TURN * 2.0**-32)).astype(dtype)
+        return cast(cast(words, "float64") * (TURN * 2.0**-32), dtype)
 
-    def height(self, dtype: Any) -> Any:
+    def height(self, dtype: str) -> Any:
         """The height of all waves, as a float."""
         return np.dtype(dtype).type(np.sqrt(2.0 / self.columns))
 

@@ -13,9 +13,11 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
+from ..arrays import Array, arange, cast, constant, namespace, scalar
 from ..fields import flag, whole
 from ..kernels import Gated, Kernel
 from ..streams import Stream
+from .rows import require_arrays
 from .units import UnitMap, Units, Weights
 
 
@@ -55,7 +57,7 @@ class GatedMap(UnitMap):
     def is_prefix(self, columns: int) -> bool:
         return columns % self.pool_size == 0
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """Compute the slopes around each row: sum_l c_(l, winner) v_l / sqrt(units).
 
         Parameters
@@ -71,15 +73,15 @@ class GatedMap(UnitMap):
             Around row x the function is <slope, x>.
         """
         if self.is_integer:
-            raise ValueError("local coefficients need float features: integer ones are constant around a row.")
-        X = self.rows(X)
+            raise ValueError("local coefficients need a float precision: integer features are steps.")
+        X, moveaxis = cast(self.rows(X), "float64"), namespace(coefficients).moveaxis
         c = coefficients.reshape(self.unit_count, self.pool_size, -1)
-        out = np.zeros((X.shape[0], self.inputs, c.shape[2]))
-        for (start, stop), rows in self.work(X.shape[0], 0, self.unit_count):
-            gates, values = self.weights(start, stop)
+        out = constant(0.0, (X.shape[0], self.inputs, c.shape[2]), X)
+        for (start, stop), rows in self.work(X, 0, self.unit_count):
+            gates, values = self.weights_beside(X, start, stop)
             winners = ops.dense_winners(X[rows], gates, self.pool_size)
-            chosen = c[np.arange(start, stop), winners]  # (rows, units, k)
-            out[rows] += np.einsum("nuk,ud->ndk", chosen, values, optimize=True) / np.sqrt(self.unit_count)
+            chosen = c[start + arange(stop - start, c), winners]  # (rows, units, k)
+            out[rows] += moveaxis(moveaxis(chosen, 2, 1) @ values, 1, 2) / np.sqrt(self.unit_count)
         return out
 
     def draw(self, start: int, stop: int) -> Weights:
@@ -89,18 +91,18 @@ class GatedMap(UnitMap):
             return gates.normal_int8(start * q, stop * q, d), values.normal_int8(start, stop, d)
         return gates.normal(start * q, stop * q, d), values.normal(start, stop, d)
 
-    def _open_gates(self, X: Any, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+    def _open_gates(self, X: Any, weights: Weights) -> tuple[Array, Array]:
         """The winner of each unit and the number it lets through."""
         gates, values = weights
         if self.is_integer:
-            none = np.zeros(len(X), dtype=np.int32)  # a projection alone is a pool of one without a centre
+            none = constant(0, (len(X),), X, "int32")  # a projection alone is a pool of one without a centre
             through = ops.project_maxout(X, values, 1, none, self.multiplier, self.rescale_shift, self.limit)
             return ops.project_winners(X, gates, self.pool_size), through
-        through = np.asarray(X @ values.T)
-        through *= through.dtype.type(1.0 / np.sqrt(self.unit_count))
+        through = X @ values.T
+        through *= scalar(1.0 / np.sqrt(self.unit_count), through)
         return ops.dense_winners(X, gates, self.pool_size), through
 
-    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply(self, X: Any, weights: Weights) -> Array:
         return ops.gates(*self._open_gates(X, weights), self.pool_size)
 
     apply_integer = apply
@@ -108,11 +110,12 @@ class GatedMap(UnitMap):
     def of_units(self, X: Any, first: int, last: int) -> Any:
         if not self.sparse_output:
             return super().of_units(X, first, last)
+        require_arrays(X, "sparse features, which GatedLinear(sparse_output=True) makes")
         n, units = X.shape[0], last - first
         columns = np.empty((n, units), dtype=np.int64)
         data = np.empty((n, units), dtype=self.output_dtype(X))
-        for (start, stop), rows in self.work(n, first, last):
-            weights, tile = self.weights(start, stop, X.dtype), slice(start - first, stop - first)
+        for (start, stop), rows in self.work(X, first, last):
+            weights, tile = self.weights_beside(X, start, stop), slice(start - first, stop - first)
             winners, data[rows, tile] = self._open_gates(self.prepared(X[rows]), weights)
             columns[rows, tile] = winners + self.pool_size * np.arange(start - first, stop - first)
         shape = (n, units * self.pool_size)

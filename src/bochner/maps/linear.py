@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..arrays import Array, cast, dtype_name, like, namespace
 from .quantize import round_digits
 from .scaling import FAR, HEAVY, ColumnScaler, require_columns
 
@@ -56,24 +57,27 @@ class LinearPart:
     def times(self, factor: float) -> LinearPart:
         return replace(self, weight=self.weight * factor)
 
-    def values(self, X: np.ndarray) -> np.ndarray:
+    def values(self, X: Array) -> Array:
         """As floats, in the type of X."""
+        center, spread, weight = (
+            like(part.astype(dtype_name(X)), X) for part in (self.center, self.spread, self.weight)
+        )
         with np.errstate(over="ignore"):
-            z = (X - self.center.astype(X.dtype)) / self.spread.astype(X.dtype)
-        return np.clip(z, -FAR, FAR) * self.weight.astype(X.dtype)
+            z = (X - center) / spread
+        return z.clip(-FAR, FAR) * weight
 
-    def codes(self, X: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    def codes(self, X: Array, dtype: np.dtype) -> Array:
         """As integers: units, then parts of them, for int8; whole for int16."""
-        z = _spreads(X, self)
+        z, xp = _spreads(X, self), namespace(X)
         if dtype == np.int8 and self.unit is not None:
-            units = np.clip(z / self.unit, -LARGEST, LARGEST)
-            whole = np.rint(units)
-            return np.hstack([whole, np.rint((units - whole) * PARTS)]).astype(np.int8)
-        code = np.rint(np.clip(z, -REACH, REACH) / STEP).astype(np.int16)
+            units = (z / like(self.unit, X)).clip(-LARGEST, LARGEST)
+            whole = xp.round(units)
+            return cast(xp.hstack([whole, xp.round((units - whole) * PARTS)]), "int8")
+        code = cast(xp.round(z.clip(-REACH, REACH) / STEP), "int16")
         if dtype != np.int8:
             return code
-        high = np.trunc(code / DIGIT).astype(np.int16)  # zero but for far-out numbers: both digits have slopes
-        return np.hstack([high, code - DIGIT * high]).astype(np.int8)
+        high = cast(xp.trunc(code / DIGIT), "int16")  # zero but for far-out numbers: both digits have slopes
+        return cast(xp.hstack([high, code - DIGIT * high]), "int8")
 
     def code_scale(self, dtype: np.dtype) -> np.ndarray:
         """What the columns of codes are to be multiplied by."""
@@ -82,12 +86,12 @@ class LinearPart:
         low = self.weight * STEP
         return np.concatenate([DIGIT * low, low]) if dtype == np.int8 else low
 
-    def slopes(self, X: np.ndarray) -> np.ndarray:
-        inside = np.abs(_spreads(X, self)) < FAR
-        return inside * (self.weight / self.spread)
+    def slopes(self, X: Array) -> Array:
+        inside = abs(_spreads(X, self)) < FAR
+        return inside * like(self.weight / self.spread, X)
 
 
-def _spreads(X: np.ndarray, columns: LinearPart | ColumnScaler) -> np.ndarray:
+def _spreads(X: Array, columns: LinearPart | ColumnScaler) -> Array:
     """How many spreads numbers are from the centres of their columns."""
     with np.errstate(over="ignore"):
-        return (X.astype(np.float64) - columns.center) / columns.spread
+        return (cast(X, "float64") - like(columns.center, X)) / like(columns.spread, X)

@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ops
+from ..arrays import Array, cast, constant, dtype_name, namespace, scalar
 from ..fields import either, flag, nothing, whole
 from ..kernels import Kernel, Maxout, maximum_mean
 from ..streams import Stream, int8_normal_deviation
 from .hadamard import Expansion, draw_expansions, padded_size
 from .quantize import round_digits
-from .rows import row_norms, to_dense
+from .rows import row_norms, squared_lengths, to_dense
 from .units import UnitMap, Units, Weights
 
 CALIBRATION_SHIFT = 24  # fractional bits of the calibration of integer Hadamard projections
@@ -74,7 +75,7 @@ class MaxoutMap(UnitMap):
             return unit * self.columns
         return min(unit * self.size, self.columns) if self.structured else unit
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """Compute the slopes around each row: sum_l c_l (w_winner - mu_q x/|x|) / sqrt(m), since |x| = <x/|x|, x>.
 
         Parameters
@@ -90,20 +91,20 @@ class MaxoutMap(UnitMap):
             Around row x the function is <slope, x>.
         """
         if self.is_integer or not self.is_plain:
-            raise ValueError("local coefficients need float features, structured=False and shared_projections=None.")
-        X = self.rows(X)
-        out = np.zeros((X.shape[0], self.inputs, coefficients.shape[1]))
-        for (start, stop), rows in self.work(X.shape[0], 0, self.columns):
-            (directions,) = self.weights(start, stop)
+            raise ValueError("local coefficients need float, unstructured and unshared projections.")
+        X, where = cast(self.rows(X), "float64"), namespace(coefficients).where
+        out = constant(0.0, (X.shape[0], self.inputs, coefficients.shape[1]), X)
+        for (start, stop), rows in self.work(X, 0, self.columns):
+            (directions,) = self.weights_beside(X, start, stop)
             winners = ops.dense_winners(X[rows], directions, self.pool_size)
             c = coefficients[start:stop]
-            for j, pool in enumerate(directions.reshape(stop - start, self.pool_size, -1).transpose(1, 0, 2)):
+            for j in range(self.pool_size):
                 for k in range(c.shape[1]):
-                    out[rows, :, k] += np.where(winners == j, c[:, k], 0.0) @ pool
+                    out[rows, :, k] += where(winners == j, c[:, k], 0.0) @ directions[j :: self.pool_size]
         if self.center:
             dense = to_dense(X)
             norms = row_norms(dense)
-            unit = dense / np.where(norms > 0, norms, 1.0)[:, None]
+            unit = dense / where(norms > 0, norms, 1.0)[:, None]
             out -= maximum_mean(self.pool_size) * unit[:, :, None] * coefficients.sum(axis=0)
         return out / np.sqrt(self.columns)
 
@@ -117,7 +118,7 @@ class MaxoutMap(UnitMap):
             return normal(0, self.shared_projections, d), self._choices(self.shared_projections)
         return (normal(start * q, stop * q, d),)
 
-    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply(self, X: Any, weights: Weights) -> Array:
         centre, scale = self._float_centre(X)
         if self.is_plain:
             return ops.dense_maxout(X, weights[0], self.pool_size, centre, scale)
@@ -125,26 +126,26 @@ class MaxoutMap(UnitMap):
             *expansion, calibration, kept = weights
             h = self._pool_blocks(ops.fastfood(to_dense(X), *expansion, calibration))[:, : int(kept)]
         else:
-            h = self._pool(np.asarray(X @ weights[0].T), weights[1])
+            h = self._pool(X @ weights[0].T, weights[1])
         return (h - centre[:, None]) * scale
 
-    def apply_into(self, out: np.ndarray, X: Any, weights: Weights) -> None:
+    def apply_into(self, out: Array, X: Any, weights: Weights) -> None:
         if self.is_integer or not self.is_plain:
             super().apply_into(out, X, weights)
         else:
             ops.dense_maxout(X, weights[0], self.pool_size, *self._float_centre(X), out)
 
-    def _float_centre(self, X: Any) -> tuple[np.ndarray, Any]:
+    def _float_centre(self, X: Any) -> tuple[Array, Any]:
         """mu_q |x| of each row, or zeros if the maxima are not centred; and the scale 1/sqrt(m)."""
         mean = maximum_mean(self.pool_size) if self.center else 0.0
-        return (mean * row_norms(X)).astype(X.dtype), X.dtype.type(1.0 / np.sqrt(self.columns))
+        return cast(mean * row_norms(X), dtype_name(X)), scalar(1.0 / np.sqrt(self.columns), X)
 
     def is_fused(self, dtype: np.dtype) -> bool:
         if not self.is_plain:
             return False
         return ops.has_fast("project_maxout") if self.is_integer else ops.projects_dense(dtype)
 
-    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply_integer(self, X: Any, weights: Weights) -> Array:
         centre, scale = self._integer_centre(X), (self.multiplier, self.rescale_shift, self.limit)
         if self.is_plain:
             return ops.project_maxout(X, weights[0], self.pool_size, centre, *scale)
@@ -156,30 +157,31 @@ class MaxoutMap(UnitMap):
             h = self._pool(ops.project(X, weights[0]), weights[1])
         return ops.rescale(h - centre[:, None], *scale)
 
-    def _integer_centre(self, X: np.ndarray) -> np.ndarray:
+    def _integer_centre(self, X: Array) -> Array:
         """mu_q |x| of each row in units of projections, or zeros if the maxima are not centred."""
         if not self.center or self.pool_size == 1:
-            return np.zeros(len(X), dtype=np.int32)
-        # The square root and product are correctly rounded, so the centre is the same integer everywhere.
-        norms = np.sqrt(np.einsum("nd,nd->n", X, X, dtype=np.int64).astype(np.float64))
-        return np.rint(norms * self.integer_mean).astype(np.int32)
+            return constant(0, (len(X),), X, "int32")
+        # The squares are whole and few enough for floats to be exact, and root and product are correctly rounded: so
+        # the centre is the same integer everywhere.
+        xp = namespace(X)
+        return cast(xp.round(xp.sqrt(squared_lengths(X)) * self.integer_mean), "int32")
 
     @property
     def integer_mean(self) -> float:
         """mu_q in units of int8 normals; so many digits that its own last bits, which come from libm, do not matter."""
         return int8_normal_deviation() * (round_digits(maximum_mean(self.pool_size), 12) if self.pool_size > 1 else 0.0)
 
-    def _pool(self, projections: np.ndarray, choices: np.ndarray) -> np.ndarray:
+    def _pool(self, projections: Array, choices: Array) -> Array:
         """The maximum over the members of the shared pool that each unit chose."""
         best = projections[:, choices[:, 0]]
         for j in range(1, self.pool_size):
-            np.maximum(best, projections[:, choices[:, j]], out=best)
+            namespace(best).maximum(best, projections[:, choices[:, j]], out=best)
         return best
 
-    def _pool_blocks(self, projections: np.ndarray) -> np.ndarray:
+    def _pool_blocks(self, projections: Array) -> Array:
         """The maximum over the q expansions of each group of blocks."""
         blocks = projections.reshape(len(projections), -1, self.pool_size, self.size)
-        return blocks.max(axis=2).reshape(len(projections), -1)
+        return namespace(blocks).amax(blocks, axis=2).reshape(len(projections), -1)
 
     def _choices(self, pool: int) -> np.ndarray:
         """q different members of the pool for each unit, by Floyd's algorithm."""

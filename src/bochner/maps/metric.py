@@ -23,11 +23,12 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
+from ..arrays import Array, cast, dtype_name, like
 from ..fields import numbers, require_sound
 from .base import FeatureMap, read_only
 from .cache import WEIGHTS
 from .quantize import Quantizer, choose_quantizer
-from .rows import in_precision, to_dense
+from .rows import in_precision, require_arrays, to_dense
 from .units import UnitMap, Weights
 
 LARGEST_CODE = 8191  # of an entry of the matrix: 14 bits
@@ -155,24 +156,28 @@ class Metric(FeatureMap):
         """
         if self.is_exact:
             return self._moved_integers(to_dense(X))
-        dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-        X, matrix = X.astype(dtype, copy=False), self.matrix.astype(dtype)
+        dtype = self._float_type(X)
+        X, matrix = cast(X, dtype), like(self.matrix.astype(dtype), X)
         if self.matrix.ndim == 2:
-            return np.asarray(X @ matrix)
+            return X @ matrix
         return scipy.sparse.csr_matrix(X.multiply(matrix)) if scipy.sparse.issparse(X) else X * matrix
 
-    def _moved_integers(self, X: np.ndarray) -> np.ndarray:
+    @staticmethod
+    def _float_type(X: Array) -> str:
+        return "float32" if dtype_name(X) == "float32" else "float64"
+
+    def _moved_integers(self, X: Array) -> Array:
         assert self.quantizer is not None
         whole, codes = self.integers, self.quantizer(X)
         high = np.rint(whole.entries / DIGIT).astype(np.int8)
         low = (whole.entries - DIGIT * high.astype(np.int32)).astype(np.int8)
-        sums = DIGIT * ops.project(codes, high.T.copy()).astype(np.int64) + ops.project(codes, low.T.copy())
-        sums += whole.offset
+        sums = DIGIT * cast(ops.project(codes, high.T.copy()), "int64") + ops.project(codes, low.T.copy())
+        sums += like(whole.offset, X)
         if self.target is None:
             return sums * (self.quantizer.step * 2.0**-whole.shift)
         rounded = (sums + ((1 << whole.shift) >> 1)) >> whole.shift
         # The map's own rounding gives these very codes back.
-        return np.clip(rounded, self.target.low, self.target.high) * self.target.step + self.target.center
+        return rounded.clip(self.target.low, self.target.high) * self.target.step + like(self.target.center, X)
 
     @property
     def target(self) -> Quantizer | None:
@@ -239,7 +244,7 @@ class Metric(FeatureMap):
     def output_dtype(self, X: Any) -> np.dtype:
         if self.is_integer:
             return self.map.output_dtype(None)
-        return np.dtype(self.precision or (np.float32 if X.dtype == np.float32 else np.float64))
+        return np.dtype(self.precision or self._float_type(X))
 
     def truncated(self, columns: int) -> Metric:
         return replace(self, map=self.map.truncated(columns))
@@ -251,6 +256,7 @@ class Metric(FeatureMap):
         return self.map.prefix_scale(widest.map)
 
     def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+        require_arrays(X, "the exact kernel")
         moved = (None if rows is None else self._moved_exactly(self.rows(rows)) for rows in (X, Z))
         return self.map.exact_gram(*moved)
 
@@ -259,7 +265,7 @@ class Metric(FeatureMap):
         dense = to_dense(X).astype(np.float64)
         return dense @ self.matrix if self.matrix.ndim == 2 else dense * self.matrix
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
         """Compute the slopes around each row: R times those of the map at x R.
 
         Parameters
@@ -275,9 +281,8 @@ class Metric(FeatureMap):
             Around row x the function is <slope, x>.
         """
         local = self.map.local_linear(self.moved(self.rows(X)), coefficients)
-        if self.matrix.ndim == 1:
-            return self.matrix[:, None] * local
-        return np.einsum("de,nek->ndk", self.matrix, local, optimize=True)
+        matrix = like(self.matrix, local)
+        return matrix[:, None] * local if matrix.ndim == 1 else matrix @ local
 
     def require_sound(self) -> None:
         super().require_sound()

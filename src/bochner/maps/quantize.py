@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .. import ops
+from ..arrays import Array, dtype_name
 from ..fields import Check, number, numbers, require_sound, whole
 from ..streams import int8_normal_deviation
 
@@ -43,10 +44,10 @@ class Quantizer:
         if (self.low, self.high) not in RANGES:
             raise ValueError(f"{self.low} to {self.high} is no range of 8-bit codes")
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def __call__(self, X: Array) -> Array:
         """int8 codes, or uint8 if `low` is 0; each depends on its own number alone."""
-        dtype = np.uint8 if self.low == 0 else np.int8
-        if X.dtype == dtype and self.step == 1.0 and self.low in (0, np.iinfo(dtype).min) and not self.center.any():
+        dtype = "uint8" if self.low == 0 else "int8"
+        if dtype_name(X) == dtype and self.step == 1.0 and self.low in (0, -128) and not self.center.any():
             return X
         return ops.quantize(X, np.asarray(self.center, dtype=np.float64), float(self.step), self.low, self.high)
 

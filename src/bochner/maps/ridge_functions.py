@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ops, portable
+from ..arrays import Array, cast, dtype_name, is_torch, scalar
 from ..fields import LARGEST, number, text, whole
 from ..kernels import Kernel, Ridge, activation_function
 from ..streams import Stream
@@ -72,16 +73,17 @@ class RidgeMap(UnitMap):
         table = np.rint(self.limit * activation_table(self.activation, self.reach, str(self.precision)) / self.height)
         return stream.normal_int8(start, stop, d), offsets, table.astype(self.output_dtype(None))
 
-    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply(self, X: Any, weights: Weights) -> Array:
         directions, bias = weights
-        projections = np.asarray(X @ directions.T)
+        projections = X @ directions.T
         projections += bias
-        features = np.asarray(activation_function(self.activation)(projections))
+        features = activation_function(self.activation)(projections)
+        features = features if is_torch(features) else np.asarray(features)
         if features.shape != projections.shape:
             raise ValueError(f"the activation changed the shape from {projections.shape} to {features.shape}.")
-        return features.astype(projections.dtype, copy=False) * projections.dtype.type(1.0 / np.sqrt(self.columns))
+        return cast(features, dtype_name(projections)) * scalar(1.0 / np.sqrt(self.columns), projections)
 
-    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply_integer(self, X: Any, weights: Weights) -> Array:
         directions, offsets, table = weights
         return ops.project_lookup(X, directions, self.multiplier, self.table_shift, offsets, table)
 

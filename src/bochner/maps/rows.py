@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..arrays import Array, as_rows, cast, dtype_name, is_torch, namespace
 from ..ops import threads
 from ..validation import require_finite
 
@@ -15,37 +16,51 @@ FLOATS = ("float32", "float64")
 
 def in_precision(X: Any, precision: str | None, finite: bool = True) -> Any:
     """Rows rounded to a float precision, if that is asked for; NaN and infinity are refused, here if `finite`."""
-    rounds = precision in FLOATS and X.dtype != precision
+    rounds = precision in FLOATS and dtype_name(X) != precision
     if finite or rounds:
         require_finite(X, total=threads.total)
     if rounds:
         with np.errstate(over="ignore"):
-            X = X.astype(precision)
+            X = cast(X, str(precision))
         require_finite(X, "X in float32", threads.total)
     return X
 
 
 def as_matrix(X: Any, bytes_stay: bool) -> Any:
     """X as a dense or CSR matrix of floats; numbers of 8 bits stay as they are if the map takes them."""
-    X = X.tocsr() if scipy.sparse.issparse(X) else np.asarray(X)
+    X = X.tocsr() if scipy.sparse.issparse(X) else as_rows(X) if is_torch(X) else np.asarray(X)
     if X.ndim != 2:
-        raise ValueError(f"a map takes a matrix of rows; got an array of shape {X.shape}.")
+        raise ValueError(f"a map takes a matrix of rows; got an array of shape {tuple(X.shape)}.")
     kept = (*FLOATS, "uint8", "int8") if bytes_stay else FLOATS
-    return X if X.dtype.name in kept else X.astype(np.float64)
+    return X if dtype_name(X) in kept else cast(X, "float64")
 
 
 def to_dense(X: Any) -> np.ndarray:
     return X.toarray() if scipy.sparse.issparse(X) else X
 
 
-def row_norms(X: Any) -> np.ndarray:
+def require_arrays(X: Any, what: str) -> None:
+    """Refuse a tensor for what has no torch version."""
+    if is_torch(X):
+        raise ValueError(f"there is no torch version of {what}: give X as a numpy array, X.numpy(force=True).")
+
+
+def squared_lengths(X: Array) -> Array:
+    """|x|^2 of each dense row, summed in float64: exact for numbers of 8 bits."""
+    if is_torch(X):
+        return cast(X, "float64").square().sum(dim=1)
+    return np.einsum("nd,nd->n", X, X, dtype=np.float64)  # without a copy in float64
+
+
+def row_norms(X: Any) -> Array:
     """|x| of each row in float64, dense or sparse, without overflow or underflow on the way."""
     squares = X.multiply(X).sum(axis=1) if scipy.sparse.issparse(X) else None
     if squares is not None:
         return np.sqrt(np.asarray(squares, dtype=np.float64)).ravel()
-    if X.dtype == np.float32:  # whose squares float64 holds
-        return np.sqrt(np.einsum("nd,nd->n", X, X, dtype=np.float64))
-    wide = X.astype(np.float64)
-    largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
-    largest = np.where(largest > 0, largest, 1.0)
-    return np.linalg.norm(wide / largest, axis=1) * largest[:, 0]
+    xp = namespace(X)
+    if dtype_name(X) == "float32":  # whose squares float64 holds
+        return xp.sqrt(squared_lengths(X))
+    wide = cast(X, "float64")
+    largest = xp.amax(abs(wide), axis=1, keepdims=True) if X.shape[1] else wide.sum(axis=1, keepdims=True)
+    largest = xp.where(largest > 0, largest, 1.0)
+    return xp.linalg.norm(wide / largest, axis=1) * largest[:, 0]

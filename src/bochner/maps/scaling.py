@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..arrays import Array, cast, dtype_name, like, namespace, scalar
 from .quantize import round_digits
 
 CLIP = 3.0  # deviations that a robustly scaled number approaches and never passes
@@ -42,11 +43,11 @@ class ColumnScaler:
 
     def within(self, X: Any) -> Any:
         """Rows between low and high, as floats."""
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        dtype = "float32" if dtype_name(X) == "float32" else "float64"
         with np.errstate(over="ignore"):
-            low, high = self.low.astype(dtype), self.high.astype(dtype)
+            low, high = (like(end.astype(dtype), X) for end in (self.low, self.high))
         if not scipy.sparse.issparse(X):
-            return np.clip(X.astype(dtype), low, high)
+            return cast(X, dtype).clip(low, high)
         inside = X.astype(dtype, copy=True)
         inside.data = np.clip(inside.data, low[inside.indices], high[inside.indices])
         return inside
@@ -75,30 +76,32 @@ class ColumnScaler:
         if scipy.sparse.issparse(X) and (self.center.any() or (self.low > 0).any() or (self.high < 0).any()):
             X = X.toarray()  # learned from dense rows: zeros do not stay zeros
         scaled = self.within(X)
-        dtype = scaled.dtype
+        dtype = dtype_name(scaled)
         if scipy.sparse.issparse(scaled):
             scaled.data = self._bounded(scaled.data / self.spread.astype(dtype)[scaled.indices])
             return scaled
         with np.errstate(over="ignore"):
-            scaled -= self.center.astype(dtype)
-            scaled /= self.spread.astype(dtype)
+            scaled -= like(self.center.astype(dtype), X)
+            scaled /= like(self.spread.astype(dtype), X)
         return self._bounded(scaled)
 
-    def is_within(self, X: np.ndarray) -> np.ndarray:
+    def is_within(self, X: Array) -> Array:
         """Which numbers the scaling follows."""
-        return (self.low <= X) & (self.high >= X)
+        return (like(self.low, X) <= X) & (like(self.high, X) >= X)
 
-    def _bounded(self, z: np.ndarray) -> np.ndarray:
-        np.clip(z, -FAR, FAR, out=z)
+    def _bounded(self, z: Array) -> Array:
+        xp = namespace(z)
+        xp.clip(z, -FAR, FAR, out=z)
         if self.clip:
-            z /= np.sqrt(1.0 + (z / z.dtype.type(self.clip)) ** 2)
+            z /= xp.sqrt(1.0 + (z / scalar(self.clip, z)) ** 2)
         return z
 
-    def slopes(self, X: Any) -> np.ndarray:
+    def slopes(self, X: Any) -> Array:
         """dz/dx of each number (n, d)."""
         dense = X.toarray() if scipy.sparse.issparse(X) else X
-        z = (dense.astype(np.float64) - self.center) / self.spread
-        return self.is_within(dense) * ((1.0 + (z / self.clip) ** 2) ** -1.5 if self.clip else 1.0) / self.spread
+        spread = like(self.spread, dense)
+        z = (cast(dense, "float64") - like(self.center, dense)) / spread
+        return self.is_within(dense) * ((1.0 + (z / self.clip) ** 2) ** -1.5 if self.clip else 1.0) / spread
 
     def farthest(self, X: np.ndarray) -> float:
         """The largest distance of a number from the centre of its column, in spreads."""

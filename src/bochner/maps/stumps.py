@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ops
+from ..arrays import Array, scalar
 from ..fields import LARGEST, number, text
 from ..kernels import Kernel, NormalStump, UniformStump
 from ..streams import Stream
@@ -56,8 +57,8 @@ class StumpsMap(UnitMap):
             thresholds = (2.0 * stream.uniform(start, stop)[:, 0] - 1.0) * self.radius
         return coordinates.astype(np.int32), thresholds
 
-    def apply(self, X: Any, weights: Weights) -> np.ndarray:
-        return ops.stumps(X, *weights, X.dtype.type(1.0 / np.sqrt(self.columns)))
+    def apply(self, X: Any, weights: Weights) -> Array:
+        return ops.stumps(X, *weights, scalar(1.0 / np.sqrt(self.columns), X))
 
-    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply_integer(self, X: Any, weights: Weights) -> Array:
         return ops.stumps(X, *weights, np.int8(1))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
+from operator import add
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from ..arrays import Array, namespace
 from ..validation import require_integer
 from .base import FeatureMap
 
@@ -77,7 +81,7 @@ class Union(FeatureMap):
         parts = [one(X) for one in self.maps]
         if any(scipy.sparse.issparse(part) for part in parts):
             return scipy.sparse.hstack(parts, format="csr")
-        return np.hstack(parts)
+        return namespace(parts[0]).hstack(parts)
 
     def tile_count(self, columns: int) -> int:
         return sum(one.tile_count(columns) for one in self.maps)
@@ -135,10 +139,10 @@ class Union(FeatureMap):
     def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
         return np.sum([one.exact_gram(X, Z) for one in self.maps], axis=0)
 
-    def local_linear(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
-        ends = np.cumsum([one.columns for one in self.maps])[:-1]
-        parts = zip(self.maps, np.split(coefficients, ends), strict=True)
-        return np.sum([one.local_linear(X, part) for one, part in parts], axis=0)
+    def local_linear(self, X: Any, coefficients: Array) -> Array:
+        ends = np.cumsum([0, *(one.columns for one in self.maps)]).tolist()
+        parts = zip(self.maps, pairwise(ends), strict=True)
+        return reduce(add, (one.local_linear(X, coefficients[slice(*part)]) for one, part in parts))
 
 
 def side_by_side(scales: Sequence[float | np.ndarray], maps: Sequence[FeatureMap]) -> float | np.ndarray:

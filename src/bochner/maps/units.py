@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
+from ..arrays import Array, dtype_name, empty, is_torch, like
 from ..config import memory_budget
 from ..fields import LARGEST, Check, number, require_sound, whole
 from ..kernels import Kernel
@@ -22,13 +23,12 @@ from ..validation import require_integer
 from .base import FeatureMap
 from .cache import WEIGHTS
 from .quantize import Quantizer
+from .rows import require_arrays
 
-MANY_ROWS = 1 << 14
 MOST_UNITS = 1 << 20  # of a map from a file, if it has fewer columns
-TILE = 1 << 22  # numbers in a tile of weights, or of projections
 SEEDS = 1 << 64
 
-Weights = tuple[np.ndarray, ...]
+Weights = tuple[Array, ...]
 
 
 class Units(NamedTuple):
@@ -118,7 +118,7 @@ class UnitMap(FeatureMap):
         """
 
     @abstractmethod
-    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply(self, X: Any, weights: Weights) -> Array:
         """Compute float features of a tile of rows for a tile of units, in the dtype of X.
 
         Parameters
@@ -135,7 +135,7 @@ class UnitMap(FeatureMap):
         """
 
     @abstractmethod
-    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply_integer(self, X: Any, weights: Weights) -> Array:
         """Compute integer features, defined bit for bit.
 
         Parameters
@@ -161,7 +161,7 @@ class UnitMap(FeatureMap):
             The kernel.
         """
 
-    def apply_into(self, out: np.ndarray, X: Any, weights: Weights) -> None:
+    def apply_into(self, out: Array, X: Any, weights: Weights) -> None:
         """Write the features of a tile to their place.
 
         Parameters
@@ -242,6 +242,18 @@ class UnitMap(FeatureMap):
 
         return WEIGHTS.get(key, draw)
 
+    def weights_beside(self, X: Any, start: int, stop: int) -> Weights:
+        """The weights of some units in the library of the rows X, on their device and in their dtype."""
+        name = dtype_name(X)
+        if not is_torch(X):
+            return self.weights(start, stop, name)
+
+        def move() -> Weights:
+            # A single number is a count, which the device would only be asked for.
+            return tuple(like(w, X) if w.ndim else w for w in self.weights(start, stop, name))
+
+        return WEIGHTS.get((self.identity(), name, start, stop, str(X.device)), move)
+
     def evaluate(self, X: Any) -> Any:
         return self.of_units(X, 0, self.units.number)
 
@@ -264,16 +276,16 @@ class UnitMap(FeatureMap):
         """
         origin = self.first_column(first)
         apply = self.apply_integer if self.is_integer else self.apply
-        tiles = list(self.work(X.shape[0], first, last, not scipy.sparse.issparse(X) and self.is_fused(X.dtype)))
+        tiles = list(self.work(X, first, last, isinstance(X, np.ndarray) and self.is_fused(X.dtype)))
         if len(tiles) == 1:  # what the map makes is the result; a copy of it would cost as much again
-            return apply(self.prepared(X), self.weights(first, last, X.dtype))
-        out = np.empty((X.shape[0], self.first_column(last) - origin), dtype=self.output_dtype(X))
+            return apply(self.prepared(X), self.weights_beside(X, first, last))
+        out = empty((X.shape[0], self.first_column(last) - origin), X, self.output_dtype(X).name)
         for (start, stop), rows in tiles:
             columns = slice(self.first_column(start) - origin, self.first_column(stop) - origin)
-            self.apply_into(out[rows, columns], self.prepared(X[rows]), self.weights(start, stop, X.dtype))
+            self.apply_into(out[rows, columns], self.prepared(X[rows]), self.weights_beside(X, start, stop))
         return out
 
-    def work(self, n: int, first: int, last: int, fused: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:
+    def work(self, X: Any, first: int, last: int, fused: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:
         """List the tiles of units and rows, all rows of a tile of units before the next units.
 
         Parameters
@@ -292,14 +304,15 @@ class UnitMap(FeatureMap):
         tuple of tuple and slice
             The first unit and the one after the last, and which rows.
         """
-        _, drawn, projections = self.units
-        most = last - first if fused else 8192 // max(projections, 1)  # a fused op keeps no projections
-        per_tile = max(1, min(TILE // max(drawn, 1), most))
-        rows = max(16, TILE // (min(per_tile, last - first) * projections))
+        (_, drawn, projections), sizes, n = self.units, ops.tiles_for(X), X.shape[0]
+        most = last - first if fused else sizes.columns // max(projections, 1)  # a fused op keeps no projections
+        per_tile = max(1, min(sizes.numbers // max(drawn, 1), most))
+        rows = max(16, sizes.numbers // (min(per_tile, last - first) * projections))
+        packs = self.is_integer and ops.has_fast("project_cos_sin", ops.library_of(X))
         if fused and per_tile >= last - first:  # what the op makes is the result
             rows = max(rows, n)
-        elif fused or (self.is_integer and ops.has_fast("project_cos_sin")):  # weights are packed once for all rows
-            rows = max(rows, MANY_ROWS)
+        elif fused or packs:  # weights are packed once for all rows
+            rows = max(rows, sizes.packed_rows)
         for start in range(first, last, per_tile):
             for row in range(0, n, rows):
                 yield (start, min(start + per_tile, last)), slice(row, min(row + rows, n))
@@ -355,6 +368,7 @@ class UnitMap(FeatureMap):
         return self.scale * (1.0 if self.is_integer else float(np.sqrt(widest.columns / self.columns)))
 
     def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+        require_arrays(X, "the exact kernel")
         return self.exact_kernel()(self.rows(X), None if Z is None else self.rows(Z))
 
     def require_sound(self) -> None:

@@ -15,8 +15,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
 from .. import ops
-from ..arrays import to_numpy
+from ..arrays import Array, contiguous, empty, is_torch, like, namespace, to_numpy
 from ..bases import REGISTRY, Basis, RandomFourier
+from ..bases.checking import checked_rows
 from ..bases.design import Design, times_columns
 from ..bases.heuristics import draw_seed
 from ..blocks import Block, Blocks, Journal, rows_per_block, target_values
@@ -26,7 +27,7 @@ from ..maps import PRECISIONS
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
 from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
-from .checks import remember_columns, row_slices, split_target, with_recipe
+from .checks import check_weights, checked_targets, remember_columns, row_slices, split_target, with_recipe
 from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .importances import column_importances
@@ -34,6 +35,7 @@ from .precision import choose_precision, too_coarse
 from .preparation import DataSummary, PreparedData
 from .sampling import RowsByNumber, Sample
 from .saving import Saved
+from .scoring import tensor_score
 from .streaming import Streaming
 from .targets import LabelCounts, TargetCoding, TargetKind, TargetSums
 from .trials import Choice, Wanted, choose, design_of, probe_of
@@ -75,6 +77,9 @@ class Scored:
                 raise ValueError("blocks have their own targets: leave out y, and name the target in bochner.read.")
             y = np.concatenate([target for target, _ in parts])
             sample_weight = None if parts[0][1] is None else np.concatenate([weight for _, weight in parts])
+        if is_torch(X):
+            weight = like(check_weights(sample_weight, len(X)), X)
+            return tensor_score(self.predict(X), like(y, X), weight, self._classifies)  # type: ignore[attr-defined]
         return float(super().score(X, y, sample_weight))  # type: ignore[misc]
 
 
@@ -135,6 +140,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
             The rows. A frame may have text, dates, booleans and missing numbers: it is encoded as `bochner.read(frame,
             missing="mean")` does it. Blocks, such as those of `bochner.read`, have targets and weights of their own.
+            Tensors stay in torch, on their device.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             The targets; None if `target` or the blocks hold them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -155,6 +161,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         elif target is not None:
             raise ValueError("the blocks have their own targets: give target to bochner.read.")
         self._check_parameters()
+        if checkpoint is not None and is_torch(getattr(X, "X", X)):
+            raise ValueError("a checkpoint holds numpy's sums, and those of tensors are not: give numpy arrays.")
         self._forget_fit()
         with self._settings(), ExitStack() as stack:
 
@@ -323,23 +331,24 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         return self._refresh().solution.alpha
 
     @property
-    def coef_(self) -> np.ndarray:
+    def coef_(self) -> Array:
         """Coefficients of the random features, of shape (n_components,) or (n_outputs, n_components)."""
         return self._shaped(self._refresh().solution.coefficients[self.design_.linear_columns :].T)
 
     @property
-    def linear_coef_(self) -> np.ndarray | None:
+    def linear_coef_(self) -> Array | None:
         """Slopes of the linear part in the columns of X, shaped as coef_; None if there is no such part."""
         coefficients, linear = self._refresh().solution.coefficients, self.design_.linear
         if linear is None:
             return None
-        slopes = self.design_.linear_coefficients(coefficients) * (linear.weight / linear.spread)[:, None]
-        return self._shaped(slopes.T)
+        slopes = self.design_.linear_coefficients(coefficients)
+        return self._shaped((slopes * like(linear.weight / linear.spread, slopes)[:, None]).T)
 
     @property
     def intercept_(self) -> Any:
         """The intercept: a number, or one for each output."""
-        return self._shaped(self._refresh().intercept + self._offset)
+        intercept = self._refresh().intercept
+        return self._shaped(intercept + like(self._offset, intercept))
 
     @property
     def cv_score_(self) -> float | None:
@@ -368,18 +377,19 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         validated = self._refresh().validated
         return None if validated is None else validated.standard_error
 
-    def _shaped(self, values: np.ndarray) -> Any:
+    def _shaped(self, values: Array) -> Any:
         return values
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """features b + intercept, a block of rows at a time."""
+    def _scores(self, X: Any) -> Array:
+        """features b + intercept, a block of rows at a time, in the library of X."""
         fit, design = self._refresh(), self.design_
         # In one order, whatever the solver or the file gave: products of matrices have the same bits then.
-        weights = np.ascontiguousarray(times_columns(design.scale_, fit.solution.coefficients))
+        weights = contiguous(times_columns(design.scale_, like(fit.solution.coefficients, X)))
+        intercept = like(fit.intercept, X) + like(self._offset, X)
         n, blocks = self._rows_to_predict(X, 2 * design.entries)
-        out = np.empty((n, weights.shape[1]))
+        out = empty((n, weights.shape[1]), weights)
         for rows, part in blocks:
-            out[rows] = ops.scores(design.features(part), weights) + (fit.intercept + self._offset)
+            out[rows] = ops.scores(design.features(part), weights) + intercept
         return out
 
     def _rows_to_predict(self, X: Any, width: int) -> tuple[int, Iterator[tuple[slice, Any]]]:
@@ -411,7 +421,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
                 "read them with bochner.read(..., recipe=model.recipe_)."
             )
 
-    def local_coefficients(self, X: Any) -> np.ndarray:
+    def local_coefficients(self, X: Any) -> Array:
         """Return the linear function that the model is around each row: prediction = <c(x), x> + b.
 
         It is there for locally linear bases, RandomMaxout and GatedLinear.
@@ -427,8 +437,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             The slopes c(x) in the original columns.
         """
         fit = self._refresh()
-        local = self.design_.local_linear(self._validate_rows(X), fit.solution.coefficients)
-        return local[:, :, 0] if local.shape[2] == 1 else local.transpose(0, 2, 1)
+        local = self.design_.local_linear(self._validate_rows(X), like(fit.solution.coefficients, X))
+        return local[:, :, 0] if local.shape[2] == 1 else namespace(local).moveaxis(local, 2, 1)
 
     def explain_fit(self) -> str:
         """Say in words what was fitted, how and why so, how good it is and how exact.
@@ -477,8 +487,11 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             raise ValueError("alpha, if it is a list, must hold positive finite numbers.")
         return float(alphas[0]) if len(alphas) == 1 else alphas
 
-    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        X, y = to_numpy(X), to_numpy(y)
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, Array]:
+        if is_torch(X):
+            X = self._validate_tensor(X, reset)
+            return X, checked_targets(y, X)
+        y = to_numpy(y)
         if not reset and hasattr(self, "recipe_"):
             return self._validate_rows(X), target_values(y)
         require_numbers(X)
@@ -489,8 +502,16 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         require_finite(X)
         return X, y
 
+    def _validate_tensor(self, X: Array, reset: bool = False) -> Array:
+        if not reset and hasattr(self, "recipe_"):
+            raise ValueError("the model was fitted to a table: give rows as a frame, or as an array of its columns.")
+        X = checked_rows(self, X, [np.dtype(kind).name for kind in self._dtypes()], reset)
+        require_finite(X)
+        return X
+
     def _validate_rows(self, X: Any) -> Any:
-        X = to_numpy(X)
+        if is_torch(X):
+            return self._validate_tensor(X)
         if hasattr(self, "recipe_"):
             return self.recipe_.encode(X)
         require_numbers(X)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import to_numpy
+from ..arrays import Array, cast, constant, is_torch, like
 from ..blocks import Block, encoded_frame, frame_blocks, rows_per_block
 from ..validation import require_finite
 
@@ -74,18 +74,32 @@ def remember_columns(model: Any) -> None:
             model.feature_names_in_ = np.array(model.recipe_.names, dtype=object)
 
 
-def check_weights(sample_weight: Any, rows: int, some: bool = False) -> np.ndarray | None:
+def check_weights(sample_weight: Any, rows: int, some: bool = False) -> Array | None:
     """Weights as float64, or None; `some` says that there are more rows elsewhere."""
     if sample_weight is None:
         return None
-    weight = np.asarray(to_numpy(sample_weight), dtype=np.float64)
-    weight = np.full(rows, float(weight)) if weight.ndim == 0 else weight
+    weight = cast(sample_weight.detach() if is_torch(sample_weight) else np.asarray(sample_weight), "float64")
+    weight = constant(float(weight), (rows,), weight) if weight.ndim == 0 else weight
     if weight.shape != (rows,):
-        raise ValueError(f"sample_weight must have one number for each of {rows} rows; its shape is {weight.shape}.")
+        shape = tuple(weight.shape)
+        raise ValueError(f"sample_weight must have one number for each of {rows} rows; its shape is {shape}.")
     require_finite(weight, "sample_weight")
     if (weight < 0).any() or not (some or (weight > 0).any()):
         raise ValueError("sample_weight must not be negative, nor all zero.")
     return weight
+
+
+def checked_targets(y: Any, X: Array) -> Array:
+    """Targets of a tensor X, as a tensor beside it."""
+    y = y.detach() if is_torch(y) else np.asarray(y)
+    if not is_torch(y) and y.dtype.kind not in "biuf":
+        raise ValueError(
+            "y holds text, which no tensor does: give its labels as numbers, "
+            "labels, y = np.unique(y, return_inverse=True), or X as a numpy array."
+        )
+    if len(y) != len(X):
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(X)}, {len(y)}]")
+    return like(y, X)
 
 
 def row_slices(n: int, width: int) -> Iterator[slice]:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from ..arrays import to_numpy
+from ..arrays import Array, to_numpy
 from ..losses import Logistic
 from .base import RandomFeatureModel, Scored, adds_rows
 from .checks import check_weights
@@ -200,7 +200,7 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         """
         return self._add_rows(X, y, sample_weight, classes, target)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
 
         The temperature is 1 for the logistic loss. For others `fit` learns it from scores of up to 1,000 rows by a
@@ -242,11 +242,11 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         object
             The model itself.
         """
-        scores = self._scores(X)
+        scores = to_numpy(self._scores(X))
         codes = self._target_coding().code(to_numpy(y))
         if len(codes) != len(scores):
             raise ValueError(f"X has {len(scores)} rows but y has {len(codes)}.")
-        weight = check_weights(sample_weight, len(scores))
+        weight = check_weights(to_numpy(sample_weight), len(scores))
         self.temperature_ = temperature(scores, codes, weight)
         self._calibration = f"from {len(scores):,} rows given to calibrate"
         return self

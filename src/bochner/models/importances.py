@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops
+from ..arrays import Array, constant, like, to_host
 from ..bases.design import times_columns
 
 EXCHANGED = 4096  # rows whose predictions are made in all
@@ -29,18 +31,21 @@ def column_importances(model: Any, rows: Any) -> np.ndarray:
         exchanged = np.repeat(chosen[None], len(part), axis=0)
         exchanged[np.arange(len(part)), :, part] = others[:, part].T
         after = predicted(model, exchanged.reshape(-1, columns)).reshape(len(part), *before.shape)
-        found[part] = np.sum((after - before) ** 2, axis=(1, 2))
+        found[part] = to_host(((after - before) ** 2).sum(axis=(1, 2)))
     found = gathered(model, found)
     total = float(found.sum())
     return found / total if total > 0 else np.zeros(len(found))
 
 
-def predicted(model: Any, rows: np.ndarray) -> np.ndarray:
-    """Scores without the intercept, a tile of columns at a time: features may be too many to be held."""
+def predicted(model: Any, rows: np.ndarray) -> Array:
+    """Scores without the intercept, a tile of columns at a time: features may be too many to be held.
+
+    They are made where the model's coefficients are.
+    """
     design, weights = model.design_, times_columns(model.design_.scale_, model._solved.solution.coefficients)
-    total = np.zeros((len(rows), weights.shape[1]))
-    for columns, tile in design.column_tiles(rows, max(2, TILE // len(rows))):
-        total += np.asarray(tile @ weights[columns])
+    total = constant(0.0, (len(rows), weights.shape[1]), weights)
+    for columns, tile in design.column_tiles(like(rows, weights), max(2, TILE // len(rows))):
+        total += ops.scores(tile, weights[columns])
     return total
 
 

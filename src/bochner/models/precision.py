@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from ..bases import Basis
@@ -63,7 +62,7 @@ def too_coarse(design: Design, moments: Moments, alpha: float, rows: int) -> str
     """Why this integer precision would lose accuracy, or nothing."""
     if not design.quantizes_input:  # comparisons are exact in integers
         return ""
-    smallest = float(np.min(moments.deviations()[design.linear_columns :]))
+    smallest = float(moments.deviations()[design.linear_columns :].min())
     if smallest < MANY_STEPS:
         return f"a feature has a deviation of {smallest:.1f} steps"
     floor = rounding_floor(design, rows)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..arrays import constant, is_torch, like, places, to_host
 from ..bases.heuristics import SAMPLE
 from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks, SampledBlocks, SumOf
 from ..config import memory_budget
@@ -20,6 +21,7 @@ from .sampling import RowsByNumber, Sample
 from .targets import TargetCoding, TargetKind
 from .ways import held_out, units
 from .ways.calibration import CALIBRATED
+from .ways.strategy import require_torch, solver_name
 
 SURVEYED = (
     1 << 22
@@ -31,7 +33,7 @@ SAMPLES = ((trials.TRIED, 3), (CALIBRATED, 9), (held_out.PROBE, 2), (units.MEASU
 
 
 class PreparedData(NamedTuple):
-    """Blocks with coded targets and weights; sampled rows and the largest |x| for the basis."""
+    """Blocks with coded targets and weights; sampled rows, on the host, and the largest |x| for the basis."""
 
     blocks: Blocks
     sample: Any
@@ -62,8 +64,8 @@ class DataSummary:
     @classmethod
     def of(cls, targets: TargetKind, block: Block, wanted: np.ndarray) -> DataSummary:
         n = block.X.shape[0]
-        weight = np.ones(n) if block.weight is None else block.weight
-        there = np.flatnonzero((weight > 0) & ~targets.is_weightless(block.y))
+        weight = constant(1.0, (n,), block.X) if block.weight is None else block.weight
+        there = places((weight > 0) & ~targets.is_weightless(block.y))
         sample = Sample.of(block.X if len(there) == n else block.X[there], block.start + there, SAMPLE)
         summary = targets.summarize(block.y, block.weight)
         return cls(sample, float(weight[there].sum()), len(there), summary, RowsByNumber.of(block, wanted))
@@ -104,10 +106,12 @@ def prepare_arrays(
     model: Any, X: Any, y: Any, sample_weight: Any, *, first: bool, classes: Any, whole: bool, open_journal: OpenJournal
 ) -> PreparedData:
     """Arrays: checked as a whole, then as blocks are."""
+    if is_torch(X):
+        require_torch(model._loss(), solver_name(model.solver), model.max_coefficient)
     X, y = model._validate(X, y, reset=first)
-    weight = check_weights(sample_weight, X.shape[0])
+    weight = like(check_weights(sample_weight, X.shape[0]), X)
     summary = summary_of(model, MemoryBlocks(X, y, weight))
-    if model._classifies and first:
+    if model._classifies and first and not is_torch(y):
         check_classification_targets(y)
     learn(model, summary.targets, first, classes)
     coding = model._target_coding(summary.targets if whole else None)
@@ -117,8 +121,8 @@ def prepare_arrays(
     if journal is not None:
         blocks = CheckpointedBlocks(blocks, journal)
     if weight is not None and (weight == 0).any():
-        blocks = blocks.map(present_rows, present=int(np.count_nonzero(weight)))
-    return PreparedData(blocks, summary.sample.rows, summary.sample.largest, journal)
+        blocks = blocks.map(present_rows, present=int((weight != 0).sum()))
+    return PreparedData(blocks, to_host(summary.sample.rows), summary.sample.largest, journal)
 
 
 def prepare_blocks(

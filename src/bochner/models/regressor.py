@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from ..arrays import Array, empty, like, namespace, places, to_host
 from ..validation import FitWarning, option
 from .base import RandomFeatureModel, Scored, adds_rows
 from .doubts import leverage_share
@@ -241,22 +242,22 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
                 f"{option('solver', 'cholesky')} or 'dual', and save with {option('sums', True)}."
             )
         n, blocks = self._rows_to_predict(X, fit.posterior.width)
-        spread = np.empty(n)
+        spread, xp = empty((n,), mean), namespace(mean)
         for rows, part in blocks:
-            spread[rows] = fit.posterior.spread(self.design_, part)
-        deviation = np.sqrt(np.outer(1.0 + spread, fit.noise)) * self._widening
+            spread[rows] = like(fit.posterior.spread(self.design_, part), mean)
+        deviation = xp.sqrt(xp.outer(1.0 + spread, like(fit.noise, mean))) * like(self._widening, mean)
         return mean, deviation.reshape(mean.shape)
 
-    def _tell_beyond(self, scores: np.ndarray) -> None:
+    def _tell_beyond(self, scores: Array) -> None:
         """Warn of predictions that leave the range of the targets by more than its width."""
         if self._ends is None or not len(scores):
             return
-        low, high = self._ends
-        beyond = np.any((scores > 2.0 * high - low) | (scores < 2.0 * low - high), axis=1)
+        low, high = like(self._ends, scores)
+        beyond = ((scores > 2.0 * high - low) | (scores < 2.0 * low - high)).any(axis=1)
         if beyond.any():
-            row = int(np.argmax(beyond))
+            row = int(places(beyond)[0])
             warnings.warn(
-                f"{np.count_nonzero(beyond):,} of {len(scores):,} predictions (first at row {row}) leave the range of "
+                f"{int(beyond.sum()):,} of {len(scores):,} predictions (first at row {row}) leave the range of "
                 "y by more than its width: these rows are unlike those of the fit.",
                 FitWarning, stacklevel=3,
             )  # fmt: skip
@@ -269,7 +270,7 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         self._leverage = leverage_share(judged)
         self._widening = np.ones(self._output_count())
         if judged is not None and judged.how == OUT and judged.leverage is not None:
-            self._widening = widening(judged, self._solved.noise)
+            self._widening = widening(judged, to_host(self._solved.noise))
 
     @property
     def noise_variance_(self) -> Any:

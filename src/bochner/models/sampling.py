@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..arrays import Array, like, namespace
 from ..bases.heuristics import largest_size
 from ..blocks import Block
 from ..blocks.base import stack
@@ -18,7 +19,7 @@ from ..streams import priorities
 class RowsByNumber:
     """The rows of some numbers, which ascend, with targets and weights."""
 
-    numbers: np.ndarray
+    numbers: Array
     X: Any
     y: Any
     weight: Any
@@ -45,16 +46,16 @@ class Sample:
     """
 
     rows: Any
-    numbers: np.ndarray
-    priorities: np.ndarray
+    numbers: Array
+    priorities: Array
     largest: float
     most: int
 
     @classmethod
-    def of(cls, rows: Any, numbers: np.ndarray, most: int) -> Sample:
+    def of(cls, rows: Any, numbers: Array, most: int) -> Sample:
         """The sample of these rows; numbers ascend."""
-        first, last = (numbers[0], numbers[-1] + 1) if len(numbers) else (0, 0)
-        order = priorities(int(first), int(last), seed=0)[numbers - first]
+        first, last = (int(numbers[0]), int(numbers[-1]) + 1) if len(numbers) else (0, 0)
+        order = like(priorities(first, last, seed=0), numbers)[numbers - first]
         return cls(rows, numbers, order, largest_size(rows), most).shortened(most)
 
     def __iadd__(self, other: Sample) -> Sample:
@@ -62,11 +63,13 @@ class Sample:
         if scipy.sparse.issparse(both[0]) != scipy.sparse.issparse(both[1]):
             both = scipy.sparse.csr_matrix(both[0]), scipy.sparse.csr_matrix(both[1])
         return Sample(
-            stack(both), np.concatenate([self.numbers, other.numbers]),
-            np.concatenate([self.priorities, other.priorities]), max(self.largest, other.largest), self.most,
+            stack(both), stack((self.numbers, other.numbers)), stack((self.priorities, other.priorities)),
+            max(self.largest, other.largest), self.most,
         ).shortened(self.most)  # fmt: skip
 
     def shortened(self, most: int) -> Sample:
         """The sample that would have been taken with a smaller `most`."""
-        kept = np.sort(np.lexsort((self.numbers, self.priorities))[:most])  # ties are broken by the number
+        xp = namespace(self.numbers)
+        kept = xp.argsort(self.priorities, stable=True)[:most]  # ties are broken by the number, and numbers ascend
+        kept = kept[xp.argsort(kept)]
         return Sample(self.rows[kept], self.numbers[kept], self.priorities[kept], self.largest, most)

@@ -72,7 +72,7 @@ class Streaming(ABC):
                 self._require_room(design.n_components)
                 self.design_ = design
             part = self._sums_of(ready.blocks)
-        self.sums_ = part if before is None else before + part
+        self.sums_ = part if before is None else before + part.beside(before)
         return self._outdated()
 
     def _go_on(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Any:
@@ -112,7 +112,7 @@ class Streaming(ABC):
                 "and radius): give random_state and bandwidth as numbers."
             )
         self._require_same_targets(other)
-        self.sums_ = mine + self._aligned(others, other)
+        self.sums_ = mine + self._aligned(others, other).beside(mine)
         return self._outdated()
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -140,7 +140,7 @@ class Streaming(ABC):
             blocks = self._ready(X, y, sample_weight).blocks
             if blocks.n_rows >= sums.rows:
                 raise ValueError(f"cannot forget {blocks.n_rows} of {sums.rows} rows: some must be left.")
-            left = sums - self._sums_of(blocks)
+            left = sums - self._sums_of(blocks).beside(sums)
             require_squares(left.total(), sums.total())
             self.sums_ = left
         return self._outdated()

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
+from ..arrays import Array, arange, cast, constant, is_float, is_torch, like, namespace, to_host, to_numpy
 from ..validation import require_finite, require_squares
 
 MOST_CLASSES = 100_000
@@ -28,18 +29,19 @@ class LabelCounts:
     rows: int = 0
 
     @classmethod
-    def of(cls, y: np.ndarray, weight: np.ndarray | None) -> LabelCounts:
-        y = np.asarray(column_or_1d(y, warn=True))
-        if y.dtype.kind == "f":
+    def of(cls, y: Array, weight: Array | None) -> LabelCounts:
+        y = as_column(y, warn=True)
+        if is_float(y):
             require_finite(y, "y")
-            if (y != np.rint(y)).any():
+            if (y != namespace(y).round(y)).any():
                 raise ValueError(
                     "Unknown label type: continuous. y holds fractions, which are no labels: use a regressor."
                 )
         labels, index = sorted_labels(y)
         if len(labels) > MOST_CLASSES:
             raise ValueError(f"y has more than {MOST_CLASSES:,} different labels: it does not look like classes.")
-        return cls(labels, np.bincount(index, weight, minlength=len(labels)).astype(np.float64), len(y))
+        weights = namespace(index).bincount(index, weight, minlength=len(labels))
+        return cls(to_host(labels), to_host(cast(weights, "float64")), len(y))
 
     def __iadd__(self, other: LabelCounts) -> LabelCounts:
         both = np.concatenate([self.labels, other.labels])
@@ -58,14 +60,15 @@ class TargetSums:
     ends: np.ndarray
 
     @classmethod
-    def of(cls, y: np.ndarray) -> TargetSums:
-        if y.dtype.kind not in "biuf":
+    def of(cls, y: Array) -> TargetSums:
+        if not is_torch(y) and y.dtype.kind not in "biuf":
             raise ValueError(f"y must hold numbers; its type is {y.dtype}: use a classifier for labels.")
-        y = y.astype(np.float64)
+        y = cast(y, "float64")
         require_finite(y, "y")
-        flat = y.reshape(len(y), -1)
-        require_squares(float(np.abs(flat).max(initial=0.0)), "y")
-        return cls(y.shape[1:], len(y), flat.sum(axis=0), np.stack([flat.min(axis=0), flat.max(axis=0)]))
+        flat, xp = y.reshape(len(y), -1), namespace(y)
+        require_squares(float(abs(flat).max()) if min(flat.shape) else 0.0, "y")
+        ends = xp.stack([xp.amin(flat, axis=0), xp.amax(flat, axis=0)])
+        return cls(tuple(y.shape[1:]), len(y), to_host(flat.sum(axis=0)), to_host(ends))
 
     def __iadd__(self, other: TargetSums) -> TargetSums:
         self.rows, self.total = self.rows + other.rows, self.total + other.total
@@ -76,18 +79,18 @@ class TargetSums:
 class TargetKind(Protocol):
     """What the first pass asks about targets."""
 
-    def summarize(self, y: np.ndarray, weight: np.ndarray | None) -> Any:
+    def summarize(self, y: Array, weight: Array | None) -> Any:
         """What some targets tell about all of them: a sum over rows."""
 
-    def is_weightless(self, y: np.ndarray) -> np.ndarray:
+    def is_weightless(self, y: Array) -> Array:
         """Which rows have a class of weight zero."""
 
 
 class TargetCoding(Protocol):
     """Targets as a matrix (n, k), and weights with whatever the class of a row adds."""
 
-    def code(self, y: np.ndarray) -> np.ndarray: ...
-    def weigh(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None: ...
+    def code(self, y: Array) -> Array: ...
+    def weigh(self, y: Array, weight: Array | None) -> Array | None: ...
 
 
 @dataclass(frozen=True)
@@ -96,22 +99,25 @@ class Labels:
 
     weightless: tuple[Any, ...] = ()
 
-    def summarize(self, y: np.ndarray, weight: np.ndarray | None) -> LabelCounts:
+    def summarize(self, y: Array, weight: Array | None) -> LabelCounts:
         return LabelCounts.of(y, weight)
 
-    def is_weightless(self, y: np.ndarray) -> np.ndarray:
-        return np.isin(column_or_1d(y), list(self.weightless))
+    def is_weightless(self, y: Array) -> Array:
+        y = as_column(y)
+        if not self.weightless:
+            return constant(False, (len(y),), y, "bool")
+        return namespace(y).isin(y, like(np.array(self.weightless), y) if is_torch(y) else list(self.weightless))
 
 
 @dataclass(frozen=True)
 class Numbers:
     """Targets that are numbers, one or several per row."""
 
-    def summarize(self, y: np.ndarray, weight: np.ndarray | None) -> TargetSums:
+    def summarize(self, y: Array, weight: Array | None) -> TargetSums:
         return TargetSums.of(y)
 
-    def is_weightless(self, y: np.ndarray) -> np.ndarray:
-        return np.zeros(len(y), dtype=bool)
+    def is_weightless(self, y: Array) -> Array:
+        return constant(False, (len(y),), y, "bool")
 
 
 @dataclass(frozen=True)
@@ -121,25 +127,25 @@ class LabelCoding:
     classes: np.ndarray
     factors: np.ndarray | None = None
 
-    def code(self, y: np.ndarray) -> np.ndarray:
-        index = self.class_of(column_or_1d(y))
+    def code(self, y: Array) -> Array:
+        index = self.class_of(as_column(y))
         if len(self.classes) == 2:
-            return (2 * index[:, None] - 1).astype(np.int8)
-        return np.where(index[:, None] == np.arange(len(self.classes)), 1, -1).astype(np.int8)
+            return cast(2 * index[:, None] - 1, "int8")
+        return 2 * cast(index[:, None] == arange(len(self.classes), index), "int8") - 1
 
-    def weigh(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    def weigh(self, y: Array, weight: Array | None) -> Array | None:
         if self.factors is None:
             return weight
-        extra = self.factors[self.class_of(column_or_1d(y))]
+        extra = like(self.factors, y)[self.class_of(as_column(y))]
         return extra if weight is None else weight * extra
 
-    def class_of(self, y: np.ndarray) -> np.ndarray:
-        index = np.searchsorted(self.classes, y)
-        known = index < len(self.classes)
-        known[known] = self.classes[index[known]] == y[known]
+    def class_of(self, y: Array) -> Array:
+        classes, y = comparable(self.classes, y)
+        index = namespace(y).searchsorted(classes, y)
+        known = classes[index.clip(max=len(classes) - 1)] == y
         if not known.all():
             raise ValueError(
-                f"y has the label {y[~known].tolist()[0]!r}, which is not among the classes of the first call."
+                f"y has the label {y[~known][:1].tolist()[0]!r}, which is not among the classes of the first call."
             )
         return index
 
@@ -151,16 +157,17 @@ class NumberCoding:
     outputs: tuple[int, ...]
     offset: Any
 
-    def code(self, y: np.ndarray) -> np.ndarray:
-        y = np.asarray(y, dtype=np.float64)
-        if y.shape[1:] != self.outputs:
+    def code(self, y: Array) -> Array:
+        y = cast(y if is_torch(y) else np.asarray(y), "float64")
+        shape = tuple(y.shape[1:])
+        if shape != self.outputs:
             raise ValueError(
-                f"y has {np.prod(y.shape[1:], dtype=int)} output(s); the model was fitted with "
+                f"y has {np.prod(shape, dtype=int)} output(s); the model was fitted with "
                 f"{np.prod(self.outputs, dtype=int)}, and takes y of shape {('n_samples', *self.outputs)}."
             )
-        return np.asarray(y.reshape(len(y), -1) - self.offset)
+        return y.reshape(len(y), -1) - like(self.offset, y)
 
-    def weigh(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    def weigh(self, y: Array, weight: Array | None) -> Array | None:
         return weight
 
 
@@ -170,9 +177,9 @@ class Labelled:
     _classifies = True
     classes_: np.ndarray
     class_weight: Any
-    _scores: Callable[[Any], np.ndarray]  # of rows, (n, outputs)
+    _scores: Callable[[Any], Array]  # of rows, (n, outputs)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Array:
         """Compute the scores of the classes.
 
         Parameters
@@ -188,22 +195,12 @@ class Labelled:
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict labels: for each row the class with the largest score.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The labels.
-        """
+    def predict(self, X: Any) -> Array:
         scores = self.decision_function(X)
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[index]
+        index = cast(scores > 0, "int64") if scores.ndim == 1 else scores.argmax(axis=1)
+        if self.classes_.dtype.kind not in "biuf":  # text, which no tensor holds
+            return self.classes_[to_numpy(index)]
+        return like(self.classes_, index)[index]
 
     def _target_kind(self) -> Labels:
         given = self.class_weight if isinstance(self.class_weight, dict) else {}
@@ -215,7 +212,7 @@ class Labelled:
                 f"y has {summary.rows:,} different labels in {summary.rows:,} rows, so no class can be learned from "
                 "another row: these are identifiers or numbers, not classes; choose another target, or a regressor."
             )
-        self.classes_ = summary.labels if classes is None else sorted_labels(np.asarray(classes))[0]
+        self.classes_ = summary.labels if classes is None else sorted_labels(np.asarray(to_host(classes)))[0]
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y has one class only ({self.classes_.tolist()[0]!r}); a classifier needs at least two classes."
@@ -223,7 +220,7 @@ class Labelled:
         self._outputs: Any = tuple(self.classes_.tolist())
 
     def _require_same(self, classes: Any) -> None:
-        if classes is not None and not np.array_equal(sorted_labels(np.asarray(classes))[0], self.classes_):
+        if classes is not None and not np.array_equal(sorted_labels(np.asarray(to_host(classes)))[0], self.classes_):
             raise ValueError(f"classes differ from those of the first call, {self.classes_.tolist()}.")
 
     def _target_coding(self, summary: LabelCounts | None = None) -> LabelCoding:
@@ -288,10 +285,27 @@ class Numeric:
         return float(values[0]) if values.ndim == 1 else values[0]
 
 
-def sorted_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def as_column(y: Array, warn: bool = False) -> Array:
+    """Labels (n,), which may come as a column (n, 1)."""
+    if not is_torch(y):
+        return column_or_1d(y, warn=warn)
+    if y.ndim != 1 and not (y.ndim == 2 and y.shape[1] == 1):
+        raise ValueError(f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead.")
+    return y.reshape(-1)
+
+
+def comparable(classes: np.ndarray, y: Array) -> tuple[Array, Array]:
+    """Classes and labels in one library, and of one type where the library compares no others."""
+    if not is_torch(y):
+        return classes, y
+    dtype = "float64" if classes.dtype.kind == "f" or is_float(y) else "int64"
+    return cast(like(classes, y), dtype), cast(y, dtype)
+
+
+def sorted_labels(y: Array) -> tuple[Array, Array]:
     """The different labels in order, and the place of each y among them."""
     try:
-        labels, index = np.unique(y, return_inverse=True)
+        labels, index = namespace(y).unique(y, return_inverse=True)
     except TypeError:
         raise ValueError("labels of mixed types cannot be sorted: make them all text or all numbers.") from None
     return labels, index

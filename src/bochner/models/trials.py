@@ -118,7 +118,7 @@ def is_noise(gains: np.ndarray, errors: float = NOISE) -> bool:
 
 def probe_of(blocks: Blocks) -> Block:
     """Rows with coded targets and weights to try things on."""
-    return blocks.take(sample_rows(blocks.n_rows, TRIED, seed=3))
+    return blocks.take(sample_rows(blocks.n_rows, TRIED, seed=3)).on_host()
 
 
 def described(scale: str | None, weight: float) -> str:

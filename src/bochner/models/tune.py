@@ -404,7 +404,7 @@ def rows_and_targets(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
     X, y = split_target(X, y, target)
     if y is None:
         raise ValueError("there are no targets: give y, or target, the column of a frame that holds them.")
-    return with_recipe(X, y, None)[:2]
+    return with_recipe(to_numpy(X), to_numpy(y), None)[:2]  # tensors are tried as arrays
 
 
 def classifies(X: Any, y: Any, asked: bool | None) -> bool:

@@ -10,6 +10,7 @@ from onnx import ModelProto, ValueInfoProto, helper
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import to_numpy
 from ..bases.design import Design, times_columns
 from ..maps import FeatureMap
 from .exact import kernel_scores
@@ -75,10 +76,10 @@ def _refuse_early(model: Any, dtype: str) -> None:
 def _scores(graph: Graph, model: Any, columns: str) -> str:
     """features b + intercept (n, outputs), in double."""
     if hasattr(model, "design_"):
-        weights = times_columns(model.design_.scale_, model.solution_.coefficients)
+        weights = to_numpy(times_columns(model.design_.scale_, model.solution_.coefficients))
     else:
         weights = float(model.basis_.scale_) * np.atleast_2d(model.coef_).T
-    return graph("Add", graph("MatMul", columns, weights), np.atleast_1d(np.float64(model.intercept_)))
+    return graph("Add", graph("MatMul", columns, weights), np.atleast_1d(np.float64(to_numpy(model.intercept_))))
 
 
 def _regress(graph: Graph, model: Any, scores: str, dtype: str) -> list[ValueInfoProto]:

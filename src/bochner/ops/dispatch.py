@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import scipy.sparse
 
-from ..arrays import dtype_name, is_torch
+from ..arrays import dtype_name, is_sparse_tensor, is_torch
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 LIBRARIES = ("numpy", "torch")
@@ -94,13 +94,14 @@ class Op:
 
     def __call__(self, array: Any, *others: Any) -> Any:
         try:
-            versions = _selection.chosen[self.name, type(array), array.dtype]
+            versions = _selection.chosen[kind_of(self.name, array)]
         except KeyError:
             versions = _selection.choose(self.name, array)
         for function, when in versions:
             if when is None or when(array, *others):
                 return function(array, *others)
-        raise LookupError(f"no backend has the op {self.name!r} for {dtype_name(array)} arrays.")
+        kind = f"{layout_of(array)} {dtype_name(array)} arrays of {library_of(array)}"
+        raise LookupError(f"no backend has the op {self.name!r} for {kind}: see ops.describe().")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,7 @@ class Selection:
     backends makes a new one, so that nothing old is ever looked up."""
 
     backends: tuple[Backend, ...]
-    chosen: dict[tuple[str, type, Any], tuple[tuple[Any, Any], ...]] = field(default_factory=dict)
+    chosen: dict[tuple[Any, ...], tuple[tuple[Any, Any], ...]] = field(default_factory=dict)
 
     def choose(self, name: str, array: Any) -> tuple[tuple[Any, Any], ...]:
         if is_torch(array):
@@ -122,7 +123,7 @@ class Selection:
             for version in backend.versions.get(name, ())
             if version.takes_kind(array)
         )
-        self.chosen[name, type(array), array.dtype] = found
+        self.chosen[kind_of(name, array)] = found
         return found
 
     def of(self, library: str) -> list[Backend]:
@@ -187,7 +188,13 @@ def library_of(array: Any) -> str:
 
 
 def layout_of(array: Any) -> str:
-    return SPARSE if scipy.sparse.issparse(array) else DENSE
+    return SPARSE if scipy.sparse.issparse(array) or is_sparse_tensor(array) else DENSE
+
+
+def kind_of(name: str, array: Any) -> tuple[Any, ...]:
+    """What the choice of a backend hangs on, besides what versions ask of the arguments; types tell layouts apart,
+    but for tensors."""
+    return name, type(array), array.dtype, getattr(array, "layout", None)
 
 
 def load_torch() -> None:
@@ -224,6 +231,10 @@ def described() -> dict[str, dict[str, str]]:
 
 def _in_words(name: str, backends: list[Backend]) -> str:
     """native for int8, int16 (...); else reference"""
-    *fast, definition = [backend for backend in backends if name in backend.versions]
+    able = [backend for backend in backends if name in backend.versions]
+    if not able:
+        return "nothing: refused"
+    *fast, definition = able
     served = [f"{backend.name} for {'; '.join(map(str, backend.versions[name]))}" for backend in fast]
-    return "; ".join([*served, f"else {definition.name}" if served else definition.name])
+    last = definition.name + ("" if definition.versions[name][-1].layouts is None else " (dense; sparse is refused)")
+    return "; ".join([*served, f"else {last}" if served else last])

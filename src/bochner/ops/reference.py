@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import portable
-from ..streams import philox
+from ..streams import philox, row_hashes
 from .dispatch import op
 from .reference_sums import cross, float_gram, gram, scores
 
@@ -32,6 +32,12 @@ class NotFiniteError(ValueError):
 
     def __init__(self) -> None:
         super().__init__("X contains NaN or infinity; impute or drop such rows first.")
+
+
+@op
+def row_folds(x: np.ndarray, folds: int) -> np.ndarray:
+    """The fold of each row, 0 to folds - 1, dense or CSR, by what the row holds: its hash modulo their number."""
+    return (row_hashes(x) % np.uint64(folds)).astype(np.int64)
 
 
 @op

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ..arrays import Array, like
-from ..streams import MULTIPLIERS, WEYL
+from ..streams import FINISHERS, MULTIPLIERS, WEYL, hash_multipliers
 from .dispatch import Backend, Function
 from .reference import EXACT_TERMS, NotFiniteError
 
@@ -29,7 +29,7 @@ def defines(function: Function) -> Function:
     def call(array: Any, *others: Any) -> Array:
         return function(array, *(like(other, array) for other in others))
 
-    TORCH.serves(function.__name__, layouts=None)(call)
+    TORCH.serves(function.__name__)(call)
     return function
 
 
@@ -196,6 +196,29 @@ def _product(words: Array, factor: int) -> tuple[Array, Array]:
     low = words * (factor & 0xFFFF)
     rest = words * (factor >> 16) + (low >> 16)
     return rest >> 16, ((rest & 0xFFFF) << 16) | (low & 0xFFFF)
+
+
+@defines
+def row_folds(x: Array, folds: int) -> Array:
+    hashes = row_hashes(x)
+    return (2 * (_shifted(hashes, 1) % folds) + (hashes & 1)) % folds  # the remainder of an unsigned number
+
+
+def row_hashes(x: Array) -> Array:
+    """The bits of `streams.row_hashes`, as int64: sums and products wrap around as unsigned ones do."""
+    words = (x.double() + 0.0).view(torch.int64) + (1 << 23)
+    words &= -(1 << 24)
+    words ^= _shifted(words, 32)
+    total = (words * like(hash_multipliers(x.shape[1]).view("int64"), x)).sum(dim=1)
+    for multiplier in FINISHERS:
+        total ^= _shifted(total, 33)
+        total *= multiplier - (1 << 64)
+    return total ^ _shifted(total, 33)
+
+
+def _shifted(words: Array, bits: int) -> Array:
+    """Unsigned words of 64 bits, shifted to the right."""
+    return (words >> bits) & ((1 << (64 - bits)) - 1)
 
 
 # ---- several of the above in one ----

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, softmax
 
+from ...arrays import Array, namespace, special, to_host
 from ...losses import Logistic
 
 CALIBRATED = 1000  # rows from which the temperature is known, at most
@@ -29,6 +29,11 @@ class Judged(NamedTuple):
     weight: np.ndarray | None
     how: str
     leverage: np.ndarray | None = None
+
+    def on_host(self) -> Judged:
+        """The same as numpy has it: these are scores of a sample, or of the rows of a kernel matrix."""
+        scores, codes, weight, leverage = map(to_host, (self.scores, self.codes, self.weight, self.leverage))
+        return Judged(scores, codes, weight, self.how, leverage)
 
 
 def temperature(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> float:
@@ -52,9 +57,9 @@ def temperature(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
     return float(np.exp(found.x) / size)
 
 
-def probabilities(scores: np.ndarray, temperature: float) -> np.ndarray:
+def probabilities(scores: Array, temperature: float) -> Array:
     """(n, classes) from scores (n,) of two classes or (n, k) of more."""
     if scores.ndim == 1:
-        second = expit(temperature * scores)
-        return np.column_stack([1.0 - second, second])
-    return softmax(temperature * scores, axis=1)
+        second = special(scores).expit(temperature * scores)
+        return namespace(scores).column_stack([1.0 - second, second])
+    return special(scores).softmax(temperature * scores, 1)

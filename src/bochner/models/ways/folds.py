@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...arrays import Array, cast, constant, is_integer, namespace, places, to_host
 from ...bases.design import times_columns
 from ...blocks import Aggregate, Block, SumOf
 from ...config import memory_budget
@@ -81,7 +82,7 @@ class MomentsOf(Aggregate[FoldedMoments]):
         if self.folds == 1:
             parts = [self.rows_of(block)]
         else:
-            folds = np.minimum(fold_of(block, FOLDS), self.folds - 1)
+            folds = fold_of(block, FOLDS).clip(max=self.folds - 1)
             chosen = [folds == fold for fold in range(self.folds)]
             parts = [self.rows_of(block.only(fold)) if fold.any() else None for fold in chosen]
         return FoldedMoments.plus_rows(partial, parts)
@@ -163,15 +164,15 @@ class LeftOut:
                 if rough
                 else solve_or_none(made.gram, made.cross, alpha)
             )
-            found.append(np.full(len(made.mean_y), np.inf) if b is None else judged.errors_of(b, made))
+            found.append(np.full(len(made.mean_y), np.inf) if b is None else to_host(judged.errors_of(b, made)))
         return np.array(found)
 
     @cached_property
     def deviations(self) -> np.ndarray:
         """Squared deviations (outputs,) of all rows left out from their mean."""
         out = [self.out(fold) for fold in self.numbers]
-        weight, total = sum(float(part.weight) for part in out), np.sum([part.sum_y for part in out], axis=0)
-        square = np.sum([np.diagonal(part.square) for part in out], axis=0).astype(np.float64)
+        weight, total = sum(float(part.weight) for part in out), np.sum([to_host(part.sum_y) for part in out], axis=0)
+        square = np.sum([to_host(part.square.diagonal()) for part in out], axis=0).astype(np.float64)
         return np.maximum(square - (total.astype(np.float64) ** 2 / weight if self.intercept else 0.0), 0.0)
 
     @property
@@ -298,7 +299,7 @@ class ErrorsOfFolds(SumOf):
     """
 
     features: Featurizer
-    models: dict[int, tuple[np.ndarray, np.ndarray]]
+    models: dict[int, tuple[Array, Array]]
     penalties: int
     room: float
 
@@ -310,36 +311,37 @@ class ErrorsOfFolds(SumOf):
         folds = fold_of(block, FOLDS)
         count = np.zeros(self.penalties + 1)
         for fold, (weights, intercepts) in self.models.items():
-            rows = np.flatnonzero(folds == fold)
+            rows = places(folds == fold)
             if not len(rows):
                 continue
             features, codes = self.features.features(block.X[rows]), block.y[rows]
-            weight = np.ones(len(rows)) if block.weight is None else block.weight[rows]
-            count[-1] += weight.sum()
+            weight = constant(1.0, (len(rows),), codes) if block.weight is None else block.weight[rows]
+            count[-1] += float(weight.sum())
             for k, scores in enumerate(all_scores(features, weights)):
-                count[k] += (
-                    weight @ wrong(scores + intercepts[k], codes) if np.isfinite(intercepts[k]).all() else np.inf
-                )
+                sound = bool(namespace(intercepts).isfinite(intercepts[k]).all())
+                missed = cast(wrong(scores + intercepts[k], codes), "float64")
+                count[k] += float(weight @ missed) if sound else np.inf
         return count
 
 
-def models_at(problem: Problem, rest: Centered, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def models_at(problem: Problem, rest: Centered, alphas: np.ndarray) -> tuple[Array, Array]:
     """Weights (penalties, m, k) and intercepts (penalties, k); where a penalty has no model they are NaN."""
     if problem.basis.n_components > MANY_FEATURES:
         solutions = solve_several(rest.gram, rest.cross, alphas)
     else:
-        solutions = [solve_or_none(rest.gram, rest.cross, a) for a in alphas]
-    b = np.stack([np.full(rest.cross.shape, np.nan) if found is None else found for found in solutions])
-    return np.stack([times_columns(problem.scale, at) for at in b]), rest.mean_y - rest.mean_z @ b
+        solutions = [solve_or_none(rest.gram, rest.cross, float(a)) for a in alphas]
+    stack = namespace(rest.cross).stack
+    b = stack([constant(np.nan, rest.cross.shape, rest.cross) if found is None else found for found in solutions])
+    return stack([times_columns(problem.scale, at) for at in b]), rest.mean_y - rest.mean_z @ b
 
 
-def all_scores(features: Any, weights: np.ndarray) -> np.ndarray:
+def all_scores(features: Any, weights: Array) -> Array:
     """Features times the weights (penalties, m, k) of several penalties at once: (penalties, n, k).
 
     In float32 for integer features, which it holds: a label does not hang on the eighth digit of a score.
     """
-    penalties, m, k = weights.shape
-    together = weights.transpose(1, 0, 2).reshape(m, penalties * k)
-    if features.dtype.kind == "i":
-        together = together.astype(np.float32)
-    return np.asarray(ops.scores(features, together)).reshape(-1, penalties, k).transpose(1, 0, 2)
+    (penalties, m, k), moveaxis = weights.shape, namespace(weights).moveaxis
+    together = moveaxis(weights, 1, 0).reshape(m, penalties * k)
+    if is_integer(features):
+        together = cast(together, "float32")
+    return moveaxis(ops.scores(features, together).reshape(-1, penalties, k), 1, 0)

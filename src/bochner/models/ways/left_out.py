@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...arrays import Array, cast, contiguous, like, namespace, to_host
 from ...bases.design import times_columns
 from ...blocks import Block, SumOf
 from ...solvers import DualProblem, factor_gram
@@ -26,40 +27,40 @@ from .problem import Fit, Problem
 LEVERAGES = 64  # right-hand sides more for conjugate gradients
 
 
-def scores_of(problem: Problem, fit: Fit, X: Any) -> np.ndarray:
+def scores_of(problem: Problem, fit: Fit, X: Any) -> Array:
     weights = times_columns(problem.scale, fit.solution.coefficients)
-    return np.asarray(ops.scores(problem.features(X), np.ascontiguousarray(weights))) + fit.intercept
+    return ops.scores(problem.features(X), contiguous(weights)) + fit.intercept
 
 
-def without_itself(scores: np.ndarray, spread: np.ndarray, block: Block, unit: float) -> Judged:
+def without_itself(scores: Array, spread: Array, block: Block, unit: float) -> Judged:
     """From the spread, the leverage of a weight of 1; `unit` is the weight of one row."""
     weight = None if block.weight is None else block.weight / unit
-    leverage = unit * spread * (1.0 if weight is None else np.minimum(weight, 1.0))
-    left = np.maximum(1.0 - leverage, LEAST)[:, None]
-    return Judged((scores - leverage[:, None] * block.y) / left, block.y, weight, OUT, leverage)
+    leverage = unit * spread * (1.0 if weight is None else weight.clip(max=1.0))
+    left = (1.0 - leverage).clip(min=LEAST)[:, None]
+    return Judged((scores - leverage[:, None] * block.y) / left, block.y, weight, OUT, leverage).on_host()
 
 
 def from_moments(problem: Problem, fit: Fit) -> Judged:
     """After Cholesky: leverages of sampled rows."""
     block = problem.blocks.take(sample_rows(problem.blocks.n_rows, CALIBRATED, seed=9))
     if not block.X.shape[0]:  # the rows sampled are all of weight zero
-        return Judged(np.empty((0, problem.outputs)), block.y, block.weight, SAME)
+        return Judged(np.empty((0, problem.outputs)), block.y, block.weight, SAME).on_host()
     scores, posterior = scores_of(problem, fit, block.X), fit.posterior
     assert isinstance(posterior, PrimalPosterior)
     if not posterior.is_proper:
-        return Judged(scores, block.y, block.weight, SAME)
+        return Judged(scores, block.y, block.weight, SAME).on_host()
     spread = posterior.spread(problem.basis, block.X) / posterior.weight_of_one
     return without_itself(scores, spread, block, posterior.unit or posterior.weight_of_one)
 
 
 def from_kernel(dual: DualProblem, fit: Fit, block: Block, intercept: bool) -> Judged:
     """After a dual fit, of all rows: y - f = alpha a / w, and w h = 1 + w/W - alpha (K + alpha I)^-1_ii."""
-    weight, y, alpha = dual.root**2, block.y.astype(np.float64), fit.solution.alpha
+    weight, y, alpha = dual.root**2, cast(block.y, "float64"), fit.solution.alpha
     residual = alpha * fit.solution.coefficients / weight[:, None]
     factor = factor_gram(dual.kernel, alpha)
     if factor is None:
-        return Judged(y - residual, y, block.weight, SAME)
-    explained = 1.0 - alpha * np.diagonal(factor.solve(np.eye(len(y))))
+        return Judged(y - residual, y, block.weight, SAME).on_host()
+    explained = 1.0 - alpha * factor.solve(like(np.eye(len(y)), y)).diagonal()
     spread = explained / weight + intercept / weight.sum()
     return without_itself(y - residual, spread, block, Chosen(alpha, fit.penalty).unit or float(weight.mean()))
 
@@ -72,12 +73,12 @@ def by_refitting(problem: Problem, fit_to: Callable[[Problem, np.ndarray | None]
         numbers = spare_classes(problem, numbers)
     if len(numbers) < 2:
         fit, block = fit_to(problem, None), problem.blocks.read(0, n)
-        return fit, Judged(scores_of(problem, fit, block.X), block.y, block.weight, SAME)
+        return fit, Judged(scores_of(problem, fit, block.X), block.y, block.weight, SAME).on_host()
 
     left = problem.blocks.map(Without(numbers), problem.blocks.present - len(numbers))
     first = fit_to(replace(problem, blocks=left), None)
     block = problem.blocks.take(numbers)
-    judged = Judged(scores_of(problem, first, block.X), block.y, block.weight, OUT)
+    judged = Judged(scores_of(problem, first, block.X), block.y, block.weight, OUT).on_host()
     return fit_to(problem, first.start), judged
 
 
@@ -88,7 +89,7 @@ class Without:
     numbers: np.ndarray
 
     def __call__(self, block: Block) -> Block:
-        return block.only(~np.isin(block.numbers, self.numbers))
+        return block.only(is_left(block, self.numbers))
 
 
 @dataclass(frozen=True)
@@ -98,14 +99,20 @@ class CodesWithout(SumOf):
     numbers: np.ndarray
 
     def of(self, block: Block) -> np.ndarray:
-        codes = block.y[~np.isin(block.numbers, self.numbers)] > 0
-        return np.stack([codes.sum(axis=0), (~codes).sum(axis=0)])
+        codes = block.y[is_left(block, self.numbers)] > 0
+        return np.stack([to_host(part.sum(axis=0)) for part in (codes, ~codes)])
+
+
+def is_left(block: Block, without: np.ndarray) -> Array:
+    """Which rows of a block are not of these numbers."""
+    numbers = block.numbers
+    return ~namespace(numbers).isin(numbers, like(without, numbers))
 
 
 def spare_classes(problem: Problem, numbers: np.ndarray) -> np.ndarray:
     """The numbers without those of rows that are all there is of a class: a model of the others would not know it."""
     absent = problem.blocks.reduce(CodesWithout(numbers), title="classes") == 0
-    block = problem.blocks.take(numbers)
+    block = problem.blocks.take(numbers).on_host()
     codes = block.y > 0
     needed = (codes & absent[0] | ~codes & absent[1]).any(axis=1)
     places = np.arange(len(numbers)) if block.kept is None else block.kept

@@ -8,6 +8,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ...arrays import (
+    Array,
+    cast,
+    constant,
+    contiguous,
+    dtype_name,
+    is_float,
+    is_torch,
+    like,
+    namespace,
+    scalar,
+)  # fmt: skip
 from ...bases.design import times_columns
 from ...blocks import Block, SumOf
 from ...config import memory_budget
@@ -33,10 +45,10 @@ class Sums:
 
     rows: int
     weight: float
-    sum_z: np.ndarray
-    sum_y: np.ndarray
-    cross: np.ndarray
-    square: np.ndarray
+    sum_z: Array
+    sum_y: Array
+    cross: Array
+    square: Array
 
     def __iadd__(self, other: Sums) -> Sums:
         return Sums(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
@@ -56,24 +68,27 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
         return by_refitting(problem, lambda part, start: fit_matrix_free(part, reason)[0])
     features = kept_features(problem)
     sums = features.reduce(FirstSums(), "sums")
-    mean_z = scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)
-    mean_y = sums.sum_y / sums.weight if problem.intercept else np.zeros(len(sums.sum_y))
-    cross = times_columns(scale, sums.cross) - sums.weight * np.outer(mean_z, mean_y)
-    square = np.maximum(sums.square - sums.weight * mean_y**2, 0.0)
+    outer = namespace(sums.cross).outer
+    mean_z = like(scale, sums.sum_z) * sums.sum_z / sums.weight
+    mean_y = sums.sum_y / sums.weight
+    if not problem.intercept:
+        mean_z, mean_y = (constant(0.0, mean.shape, mean) for mean in (mean_z, mean_y))
+    cross = times_columns(scale, sums.cross) - sums.weight * outer(mean_z, mean_y)
+    square = (sums.square - sums.weight * mean_y**2).clip(min=0.0)
     chosen = probe_alpha(problem)
     alpha = chosen.alpha
 
-    def product(v: np.ndarray) -> np.ndarray:
+    def product(v: Array) -> Array:
         total = features.reduce(NormalProduct(times_columns(scale, v)), "product")
-        return times_columns(scale, total) - sums.weight * np.outer(mean_z, mean_z @ v)
+        return times_columns(scale, total) - sums.weight * outer(mean_z, mean_z @ v)
 
     precondition, kind = preconditioner(problem, mean_z, sums.weight, alpha)
-    tolerance = SINGLE_TOLERANCE if kind == np.float32 else TOLERANCE
+    tolerance = SINGLE_TOLERANCE if kind == "float32" else TOLERANCE
     found = solve_products(product, cross, alpha, precondition=precondition, tolerance=tolerance)
     b = found.coefficients
     solution = Solution(b, found.method, alpha, found.status, found.residual, found.iterations, reason)
     # (G + alpha I) b = c gives RSS + alpha |b|^2 = y'y - b'c.
-    energy = np.maximum(square - np.sum(b * cross, axis=0), 0.0)
+    energy = (square - (b * cross).sum(axis=0)).clip(min=0.0)
     rows = max(sums.weight / chosen.unit, sums.rows) if chosen.unit else sums.rows
     noise = noise_variance(energy, sums.weight, rows, problem.intercept)
     fit = Fit(solution, mean_y - mean_z @ b, chosen.note, noise, validated=chosen.validated, end=chosen.end)
@@ -81,14 +96,17 @@ def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> 
         return fit, None
     block = problem.blocks.take(sample_rows(problem.blocks.n_rows, most, seed=9))
     sampled = problem.features(block.X)
-    sampled = (sampled.toarray() if hasattr(sampled, "toarray") else sampled).astype(np.float64) * scale - mean_z
-    answers = solve_products(product, sampled.T.copy(), alpha, precondition=precondition, tolerance=1e-3).coefficients
-    spread = np.sum(sampled * answers.T, axis=1) + problem.intercept / sums.weight
+    sampled = cast(sampled.toarray() if hasattr(sampled, "toarray") else sampled, "float64")
+    sampled = sampled * like(scale, sampled) - mean_z
+    answers = solve_products(
+        product, contiguous(sampled.T), alpha, precondition=precondition, tolerance=1e-3
+    ).coefficients
+    spread = (sampled * answers.T).sum(axis=1) + problem.intercept / sums.weight
     unit = chosen.unit or sums.weight / sums.rows
     return fit, without_itself(scores_of(problem, fit, block.X), spread, block, unit)
 
 
-def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: float) -> tuple[Any, Any]:
+def preconditioner(problem: Problem, mean_z: Array, weight: float, alpha: float) -> tuple[Any, str]:
     """The Gram matrix of as many sampled rows as a quarter of the memory budget holds; and the type of features.
 
     Its shift is above alpha by what the sample leaves unexplained, spread over the features: found on rows held out.
@@ -100,37 +118,36 @@ def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: f
     features = problem.features(block.X)
     # Half the memory will do for a preconditioner, unless squares would overflow.
     small = float(abs(features).max()) ** 2 * float(np.max(problem.scale)) ** 2 * m < 1e30
-    rows = features.astype(np.float32 if small else np.float64, copy=False)
-    rows = scaled(rows, problem.scale)
+    rows = scaled(cast(features, "float32" if small else "float64"), problem.scale)
     if not hasattr(rows, "toarray"):
-        rows -= mean_z.astype(rows.dtype)
-    weights = np.ones(block.X.shape[0]) if block.weight is None else block.weight
+        rows -= cast(mean_z, dtype_name(rows))
+    weights = constant(1.0, (block.X.shape[0],), mean_z) if block.weight is None else block.weight
     if block.weight is not None:
-        rows = times_rows(rows, np.sqrt(weights)).astype(rows.dtype)
+        rows = cast(times_rows(rows, namespace(weights).sqrt(weights)), dtype_name(rows))
     out = max(1, min(200, len(weights) // 10))
     rest, held = rows[out:], rows[:out]
-    ratio = weight / max(float(np.sum(weights[out:])), 1e-300)
-    unexplained = float(np.sum(unexplained_squares(rest, held))) / max(float(np.sum(weights[:out])), 1e-300)
-    return sampled_preconditioner(rest, ratio, 3.0 * (alpha + weight * unexplained / m)), features.dtype
+    ratio = weight / max(float(weights[out:].sum()), 1e-300)
+    unexplained = float(unexplained_squares(rest, held).sum()) / max(float(weights[:out].sum()), 1e-300)
+    return sampled_preconditioner(rest, ratio, 3.0 * (alpha + weight * unexplained / m)), dtype_name(features)
 
 
 def scaled(rows: Any, scale: Any) -> Any:
     """Columns of rows, dense or sparse, times a number, or each times its own."""
     if np.ndim(scale) and scipy.sparse.issparse(rows):
         return (rows @ scipy.sparse.diags_array(scale)).astype(rows.dtype)
-    return rows * (scale.astype(rows.dtype) if np.ndim(scale) else rows.dtype.type(scale))
+    return rows * (like(scale.astype(dtype_name(rows)), rows) if np.ndim(scale) else scalar(scale, rows))
 
 
-def unexplained_squares(rows: Any, held: Any) -> np.ndarray:
+def unexplained_squares(rows: Any, held: Any) -> Array:
     """Squared distance of each held-out row from the span of the others."""
 
-    def dense(a: Any) -> np.ndarray:
-        return np.asarray(a.toarray() if hasattr(a, "toarray") else a, dtype=np.float64)
+    def dense(a: Any) -> Array:
+        return cast(a.toarray() if hasattr(a, "toarray") else a, "float64")
 
     inner, between = dense(rows @ rows.T), dense(rows @ held.T)
-    squares = np.diagonal(dense(held @ held.T))
-    factor = factor_gram(inner, 1e-5 * max(float(np.mean(np.diagonal(inner))), 1e-300))
-    return squares if factor is None else np.maximum(squares - np.sum(between * factor.solve(between), axis=0), 0.0)
+    squares = dense(held @ held.T).diagonal()
+    factor = factor_gram(inner, 1e-5 * max(float(inner.diagonal().mean()), 1e-300))
+    return squares if factor is None else (squares - (between * factor.solve(between)).sum(axis=0)).clip(min=0.0)
 
 
 @dataclass(frozen=True)
@@ -144,11 +161,12 @@ class FirstSums(SumOf):
         return self.room
 
     def of(self, block: Block) -> Sums:
-        y = block.y.astype(np.float64)
-        weight = np.ones(len(y)) if block.weight is None else block.weight
+        y = cast(block.y, "float64")
+        weight = constant(1.0, (len(y),), y) if block.weight is None else block.weight
         weighted = y * weight[:, None]
-        cross = np.asarray(block.X.T @ np.column_stack([weight, weighted]), dtype=np.float64)
-        sums_y = weighted.sum(axis=0), cross[:, 1:], np.sum(y * weighted, axis=0)
+        columns = namespace(y).column_stack([weight, weighted])
+        cross = cast(as_factor(block.X, "float64").T @ columns, "float64")
+        sums_y = weighted.sum(axis=0), cross[:, 1:], (y * weighted).sum(axis=0)
         return Sums(len(y), float(weight.sum()), cross[:, 0], *sums_y)
 
 
@@ -156,15 +174,20 @@ class FirstSums(SumOf):
 class NormalProduct(SumOf):
     """Z'W Z v of blocks of features."""
 
-    v: np.ndarray
+    v: Array
 
-    def of(self, block: Block) -> np.ndarray:
-        features = block.X
-        narrow = self.v.astype(features.dtype) if features.dtype.kind == "f" else self.v
-        image = np.asarray(features @ narrow, dtype=np.float64)
+    def of(self, block: Block) -> Array:
+        narrow = dtype_name(block.X) if is_float(block.X) else "float64"
+        features = as_factor(block.X, narrow)
+        image = cast(features @ cast(self.v, narrow), "float64")
         if block.weight is not None:
             image *= block.weight[:, None]
-        return np.asarray(features.T @ image.astype(narrow.dtype), dtype=np.float64)
+        return cast(features.T @ cast(image, narrow), "float64")
+
+
+def as_factor(features: Any, dtype: str) -> Any:
+    """Features that floats of this dtype can be multiplied by: tensors multiply their own kind alone."""
+    return cast(features, dtype) if is_torch(features) else features
 
 
 def probe_alpha(problem: Problem) -> Chosen:

@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
+from ... import ops
+from ...arrays import Array, cast, constant, is_torch, like, namespace
 from ...bases.design import Design, times_columns
 from ...blocks import Block, SumOf
 from ...moments import Centered, FoldedMoments, Moments
@@ -59,7 +60,7 @@ def fit_sums(
 
 def by_generalised_cross_validation(centered: Centered, alpha: Any, intercept: bool) -> Chosen:
     """By the sums of all rows, which it takes for rows of equal leverage."""
-    alphas = candidates(alpha, np.trace(centered.gram))
+    alphas = candidates(alpha, float(centered.gram.trace()))
     if too_few(centered.rows):
         return Chosen(float(alphas[-1]), FEW)
     path = RidgePath(centered.gram, centered.cross, centered.square)
@@ -73,7 +74,7 @@ def by_generalised_cross_validation(centered: Centered, alpha: Any, intercept: b
     return Chosen(best, how + edge_note(end), None, end)
 
 
-def noise_variance(energy: np.ndarray, weight: float, count: float, intercept: bool) -> np.ndarray:
+def noise_variance(energy: Array, weight: float, count: float, intercept: bool) -> Array:
     """The most likely variance of an observation of average weight: energy = RSS + alpha |b|^2."""
     return energy / weight * count / max(count - float(intercept), 1.0)
 
@@ -89,8 +90,8 @@ def finish(sums: FoldedMoments, scale: Any, chosen: Chosen, intercept: bool, rea
         found = solve_factored(centered.gram, centered.cross, alpha, factor)
     solution = Solution(found.coefficients, found.method, alpha, found.status, found.residual, found.iterations, reason)
     b = found.coefficients
-    penalty = alpha * np.sum(b**2, axis=0)
-    error = np.maximum(centered.square - np.sum(b * centered.cross, axis=0) - penalty, 0.0)
+    penalty = alpha * (b**2).sum(axis=0)
+    error = (centered.square - (b * centered.cross).sum(axis=0) - penalty).clip(min=0.0)
     noise = noise_variance(error + penalty, centered.weight, centered.observations(chosen.unit), intercept)
     made = None if factor is None else (centered, factor)
     posterior = PrimalPosterior(sums, scale, alpha, intercept, chosen.unit, made)
@@ -103,11 +104,11 @@ def finish(sums: FoldedMoments, scale: Any, chosen: Chosen, intercept: bool, rea
 
 def by_leave_one_out(problem: Problem, centered: Centered) -> Chosen:
     """Exact leave-one-out squared error: an eigen-decomposition and a second pass for the leverages."""
-    alphas = candidates(problem.alpha, np.trace(centered.gram), per_decade=2)
+    alphas = candidates(problem.alpha, float(centered.gram.trace()), per_decade=2)
     if too_few(centered.rows):
         return Chosen(float(alphas[-1]), FEW)
-    values, vectors = eigh(centered.gram)
-    inverse = 1.0 / np.maximum(np.maximum(values, 0.0)[:, None] + alphas, np.finfo(float).tiny)
+    values, vectors = ops.eigh(centered.gram)
+    inverse = 1.0 / (values.clip(min=0.0)[:, None] + like(alphas, values)).clip(min=np.finfo(float).tiny)
     rotated, scaled = vectors.T @ centered.cross, times_columns(problem.scale, vectors)
 
     offsets = centered.mean_z @ vectors, centered.mean_y, float(problem.intercept) / centered.weight
@@ -116,7 +117,7 @@ def by_leave_one_out(problem: Problem, centered: Centered) -> Chosen:
     )
     best = smallest(totals)
     end = end_of(best, len(alphas))
-    score = 1.0 - float(totals[best]) / max(float(np.sum(centered.square)), np.finfo(float).tiny)
+    score = 1.0 - float(totals[best]) / max(float(centered.square.sum()), np.finfo(float).tiny)
     validated = None if problem.classifies else CrossValidated(score, None, centered.rows, "rows left out one by one")
     note = "exact leave-one-out, by a second pass" + edge_note(end)
     return Chosen(float(alphas[best]), note, validated, end)
@@ -131,11 +132,11 @@ class Leverages(SumOf):
     """
 
     features: Featurizer
-    axes: np.ndarray
-    rotated: np.ndarray
-    inverse: np.ndarray
-    mean_z: np.ndarray
-    mean_y: np.ndarray
+    axes: Array
+    rotated: Array
+    inverse: Array
+    mean_z: Array
+    mean_y: Array
     least: float
 
     @property
@@ -143,14 +144,15 @@ class Leverages(SumOf):
         return 4.0 * len(self.axes)
 
     def of(self, block: Block) -> np.ndarray:
-        features = np.asarray(self.features.features(block.X) @ self.axes) - self.mean_z
-        weight = np.ones(len(features)) if block.weight is None else block.weight
+        features = self.features.features(block.X)
+        features = (cast(features, "float64") if is_torch(features) else features) @ self.axes - self.mean_z
+        weight = constant(1.0, (len(features),), features) if block.weight is None else block.weight
         leverage = weight[:, None] * (features**2 @ self.inverse + self.least)
         total = np.zeros(self.inverse.shape[1])
         for k in range(len(total)):
             residual = block.y - self.mean_y - features @ (self.rotated * self.inverse[:, k : k + 1])
-            left = np.maximum(1.0 - leverage[:, k : k + 1], LEAST)
-            total[k] = np.sum(weight[:, None] * (residual / left) ** 2)
+            left = (1.0 - leverage[:, k : k + 1]).clip(min=LEAST)
+            total[k] = float((weight[:, None] * (residual / left) ** 2).sum())
         return total
 
 
@@ -202,19 +204,19 @@ class PrimalPosterior:
         """Numbers that a row becomes."""
         return 4 * self.sums.features
 
-    def spread(self, design: Design, X: Any) -> np.ndarray:
+    def spread(self, design: Design, X: Any) -> Array:
         """1/n + z'(G + alpha I)^-1 z of scaled features; times the noise it is the variance of the mean."""
         centered, factor = self._factored()
-        features = design.features(X)
+        features = like(design.features(X), centered.mean_z)  # beside the factor, wherever the rows are
         offset = 1.0 / centered.weight if self.intercept else 0.0
-        spread = np.full(features.shape[0], offset)
+        spread, scale = constant(offset, (features.shape[0],), features), like(design.scale_, features)
 
         def add(start: int) -> None:
             rows = slice(start, start + ROWS)
             some = features[rows].toarray() if hasattr(features, "toarray") else features[rows]
-            z = np.multiply(some, design.scale_, dtype=np.float64)
+            z = cast(some, "float64") * scale
             z -= centered.mean_z
-            spread[rows] += np.sum(factor.half_solve(z.T) ** 2, axis=0)
+            spread[rows] += (factor.half_solve(z.T) ** 2).sum(axis=0)
 
         with threads.blas_limited():
             threads.run([partial(add, start) for start in range(0, len(spread), ROWS)])
@@ -225,9 +227,9 @@ class PrimalPosterior:
         """The mean weight of what counts as one row."""
         return self.centered.weight / self.centered.observations(self.unit)
 
-    def log_marginal_likelihood(self, noise: np.ndarray) -> float:
+    def log_marginal_likelihood(self, noise: Array) -> float:
         centered, factor = self._factored()
         rows = max(centered.observations(self.unit) - float(self.intercept), 1.0)
         with np.errstate(divide="ignore"):
             determinant = factor.log_determinant - len(centered.gram) * np.log(self.alpha)
-        return float(-0.5 * np.sum(rows * (np.log(2.0 * np.pi * noise) + 1.0) + determinant))
+        return float(-0.5 * (rows * (namespace(noise).log(2.0 * np.pi * noise) + 1.0) + determinant).sum())

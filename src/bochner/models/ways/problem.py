@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ... import ops
+from ...arrays import Array, empty
 from ...bases.design import Design
 from ...blocks import Block, Blocks
 from ...ops import threads
 from ...solvers import Solution
-from ...streams import row_hashes
 from .penalty import CrossValidated
 
 
@@ -104,15 +105,15 @@ class Fit:
     scale: np.ndarray | None = None
 
 
-def fold_of(block: Block, folds: int) -> np.ndarray:
+def fold_of(block: Block, folds: int) -> Array:
     """The fold of each row, by what the row holds: copies of a row share a fold, wherever and whenever they come."""
-    hashes = np.empty(block.X.shape[0], dtype=np.uint64)
+    found = empty((block.X.shape[0],), block.X, "int64")
 
     def take(rows: slice) -> None:
-        hashes[rows] = row_hashes(block.X[rows])
+        found[rows] = ops.row_folds(block.X[rows], folds)
 
-    threads.over_rows(take, len(hashes), threads.WORTH // max(block.X.shape[1], 1))
-    return hashes % np.uint64(folds)
+    threads.over_rows(take, len(found), threads.WORTH // max(block.X.shape[1], 1))
+    return found
 
 
 def rounding_floor(design: Design, rows: int) -> float:
@@ -127,7 +128,7 @@ def mean_square(features: Any, scale: Any = 1.0) -> float:
     return float(np.mean(squares @ np.broadcast_to(scale**2, features.shape[1]))) if features.shape[0] else 1.0
 
 
-def wrong(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def wrong(scores: Array, codes: Array) -> Array:
     """Which rows (n,) are classified wrongly: scores and +-1 codes of shape (n, k)."""
     if codes.shape[1] == 1:
         return (scores[:, 0] > 0) != (codes[:, 0] > 0)

@@ -61,6 +61,22 @@ def require_combination(loss: Loss, solver: str, max_coefficient: Any) -> None:
     )
 
 
+def require_torch(loss: Loss, solver: str, max_coefficient: Any) -> None:
+    """Refuse for tensors what works on numpy arrays alone: all but exact least squares."""
+    missing = ""
+    if max_coefficient is not None:
+        missing = "max_coefficient"
+    elif not isinstance(loss, Squared):
+        missing = option("loss", name_of(loss))
+    elif solver not in ("auto", *EXACT):
+        missing = option("solver", solver)
+    if missing:
+        raise ValueError(
+            f"there is no torch version of {missing}: give numpy arrays, X.numpy(force=True), or use "
+            f"{option('loss', 'squared')} with solver {', '.join(map(repr, EXACT))}."
+        )
+
+
 def choose_solver(asked: str, loss: Loss, max_coefficient: Any, rows: int, features: int) -> tuple[str, str]:
     """The solver, and why."""
     if asked != "auto":
