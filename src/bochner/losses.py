@@ -37,7 +37,7 @@ class Loss(ABC):
     def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Second derivatives by each score (n, k); zero where there is none."""
 
-    def curve(self, f: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def hessian_product(self, f: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The second derivative times a change v (n, k) of the scores."""
         return self.curvature(f, y) * v
 
@@ -84,7 +84,7 @@ class Hinge(Loss):
     def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.zeros_like(f)
 
-    def nearest(self, f: np.ndarray, y: np.ndarray, step: Any) -> np.ndarray:
+    def prox(self, f: np.ndarray, y: np.ndarray, step: Any) -> np.ndarray:
         """The proximal map: argmin over t of step loss(t) + (t - f)^2 / 2."""
         margin = y * f
         return y * np.where(margin < 1.0, np.minimum(margin + step, 1.0), margin)
@@ -128,7 +128,7 @@ class Logistic(Loss):
         p = expit(f) if f.shape[1] == 1 else softmax(f, axis=1)
         return p * (1.0 - p)
 
-    def curve(self, f: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def hessian_product(self, f: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
         if f.shape[1] == 1:
             return self.curvature(f, y) * v
         p = softmax(f, axis=1)
@@ -238,7 +238,7 @@ class EpsilonInsensitive(Loss):
     def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.zeros_like(f)
 
-    def nearest(self, f: np.ndarray, y: np.ndarray, step: Any) -> np.ndarray:
+    def prox(self, f: np.ndarray, y: np.ndarray, step: Any) -> np.ndarray:
         """The proximal map: argmin over t of step loss(t) + (t - f)^2 / 2."""
         beyond = np.maximum(np.abs(f - y) - self.epsilon, 0.0)
         return f - np.sign(f - y) * np.minimum(beyond, step)

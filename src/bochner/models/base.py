@@ -37,7 +37,7 @@ from .saving import Saved
 from .streaming import Streaming
 from .targets import LabelCounts, TargetCoding, TargetKind, TargetSums
 from .trials import Choice, Wanted, choose, design_of, probe_of
-from .ways.calibration import Judged
+from .ways.calibration import HeldOutScores
 from .ways.matrix_free import Sums
 from .ways.problem import Problem
 from .ways.solve import Way, solve
@@ -147,16 +147,16 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
     def _solve_rows(self, design: Design, ready: PreparedData, climbs: bool = True) -> None:
         rows, way = ready.blocks.n_rows, self._way(design, ready.blocks.n_rows)
-        solved, sums, judged = solve(self._problem(design, ready.blocks), way, ready.remember)
+        solved, sums, held_out = solve(self._problem(design, ready.blocks), way, ready.remember)
         if climbs and self.precision == "auto" and sums is not None and design.basis.is_integer:
             trouble = too_coarse(design, sums.total(), solved.solution.alpha, sums.rows)
             if trouble:  # a sample allowed this precision, but all rows do not
                 self._climb(design, ready, trouble)
                 return
         self.design_, self.sums_ = design, sums
-        self._solved = validated_by(solved, judged, self._classifies)
+        self._solved = validated_by(solved, held_out, self._classifies)
         self._widest, self._rows, self._stale = None, rows, False
-        self._calibrate(judged)
+        self._calibrate(held_out)
         self._importances = column_importances(self, ready.sample)
 
     def _way(self, design: Design, rows: int) -> Way:
@@ -169,7 +169,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     def _problem(self, design: Design, blocks: Blocks) -> Problem:
         return Problem(design, blocks, self._alpha(), self.fit_intercept, self._classifies, self._output_count())
 
-    def _calibrate(self, judged: Judged | None) -> None:
+    def _calibrate(self, held_out: HeldOutScores | None) -> None:
         """Learn from rows left out how to make probabilities, or how far predictions deviate."""
 
     def _climb(self, design: Design, ready: PreparedData, trouble: str) -> None:

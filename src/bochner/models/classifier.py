@@ -14,7 +14,7 @@ from .base import RandomFeatureModel, Scored, adds_rows
 from .checks import check_weights
 from .doubts import leverage_share
 from .targets import Labelled
-from .ways.calibration import Judged, probabilities, temperature
+from .ways.calibration import HeldOutScores, probabilities, temperature
 
 
 class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureModel):
@@ -115,11 +115,11 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         self._calibration = f"from {len(scores):,} rows given to calibrate"
         return self
 
-    def _calibrate(self, judged: Judged | None) -> None:
+    def _calibrate(self, held_out: HeldOutScores | None) -> None:
         self.temperature_, self._calibration = None, ""
-        self._leverage = leverage_share(judged)
+        self._leverage = leverage_share(held_out)
         if isinstance(self._loss(), Logistic):
             self.temperature_, self._calibration = 1.0, "the loss is that of probabilities"
-        elif judged is not None:
-            self.temperature_ = temperature(judged.scores, judged.codes, judged.weight)
-            self._calibration = f"from {len(judged.scores):,} {judged.how}"
+        elif held_out is not None:
+            self.temperature_ = temperature(held_out.scores, held_out.codes, held_out.weight)
+            self._calibration = f"from {len(held_out.scores):,} {held_out.how}"

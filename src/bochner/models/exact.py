@@ -25,11 +25,11 @@ from .regressor import MultiOutputRegressor
 from .saving import write
 from .targets import Labelled, Numeric
 from .trials import SCALERS
-from .ways.calibration import Judged, probabilities, temperature
+from .ways.calibration import HeldOutScores, probabilities, temperature
 from .ways.dual import KernelFolds, solve_kernel
-from .ways.invariant import fit_invariant
-from .ways.left_out import from_kernel
+from .ways.leave_one_out import from_kernel
 from .ways.penalty import candidates
+from .ways.v_matrix import fit_invariant
 
 TRIED = 500  # rows with which scalings are compared
 
@@ -70,14 +70,14 @@ class KernelRidgeModel(BaseEstimator):
         self.kernel_ = self._settled_kernel(X)
         block = Block(X, codes, weight, 0)
         how = alpha, self.fit_intercept, self._classifies
-        dual, judged = None, None
+        dual, held_out = None, None
         if self.invariants:
-            fit, judged = fit_invariant(self.kernel_(X), block, *how)
+            fit, held_out = fit_invariant(self.kernel_(X), block, *how)
         else:
             fit, dual = solve_kernel(self.kernel_(X), block, *how)
             if self._classifies:
-                judged = from_kernel(dual, fit, block, self.fit_intercept)
-        self._calibrate(judged)
+                held_out = from_kernel(dual, fit, block, self.fit_intercept)
+        self._calibrate(held_out)
         self.X_fit_, self.dual_coef_ = X.copy(), fit.solution.coefficients
         self.intercept_ = fit.intercept + self._offset
         self.alpha_, self.solution_, self.penalty_ = fit.solution.alpha, fit.solution, fit.penalty
@@ -102,7 +102,7 @@ class KernelRidgeModel(BaseEstimator):
             require_choice("scale", self.scale, ["auto", "robust", "standard"])
         return RandomFeatureModel._alpha(self)
 
-    def _calibrate(self, judged: Judged | None) -> None:
+    def _calibrate(self, held_out: HeldOutScores | None) -> None:
         """Learn how to make probabilities; regression has none."""
 
     def _settled_scaler(self, block: Block) -> ColumnScaler | None:
@@ -272,6 +272,6 @@ class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
         """Probabilities (n, classes): the softmax of scores times `temperature_`, learned from rows left out."""
         return probabilities(self.decision_function(X), self.temperature_)
 
-    def _calibrate(self, judged: Judged | None) -> None:
-        assert judged is not None
-        self.temperature_ = temperature(judged.scores, judged.codes, judged.weight)
+    def _calibrate(self, held_out: HeldOutScores | None) -> None:
+        assert held_out is not None
+        self.temperature_ = temperature(held_out.scores, held_out.codes, held_out.weight)

@@ -13,7 +13,7 @@ from ..validation import FitWarning, option
 from .base import RandomFeatureModel, Scored, adds_rows
 from .doubts import leverage_share
 from .targets import Numeric
-from .ways.calibration import OUT, Judged
+from .ways.calibration import OUT, HeldOutScores
 
 
 class MultiOutputRegressor(RegressorMixin):
@@ -26,14 +26,14 @@ class MultiOutputRegressor(RegressorMixin):
         return tags
 
 
-def widening(judged: Judged, noise: np.ndarray) -> np.ndarray:
+def widening(held_out: HeldOutScores, noise: np.ndarray) -> np.ndarray:
     """What deviations (k,) are to be multiplied by so that 95 of 100 rows left out lie within 1.96 of them.
 
     A row with leverage h is predicted without itself with the variance noise / (1 - h).
     """
-    assert judged.leverage is not None
-    left = np.maximum(1.0 - judged.leverage, 1e-12)[:, None]
-    sizes = np.abs(judged.scores - judged.codes) * np.sqrt(left / np.maximum(noise, np.finfo(float).tiny))
+    assert held_out.leverage is not None
+    left = np.maximum(1.0 - held_out.leverage, 1e-12)[:, None]
+    sizes = np.abs(held_out.scores - held_out.codes) * np.sqrt(left / np.maximum(noise, np.finfo(float).tiny))
     found = np.quantile(sizes, 0.95, axis=0, method="higher") / 1.96
     return np.where((noise > 0) & (found > 0) & np.isfinite(found), found, 1.0)
 
@@ -168,11 +168,11 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         self._ends = None  # rows came or went: the range of their targets is no longer known
         return super()._outdated()
 
-    def _calibrate(self, judged: Judged | None) -> None:
-        self._leverage = leverage_share(judged)
+    def _calibrate(self, held_out: HeldOutScores | None) -> None:
+        self._leverage = leverage_share(held_out)
         self._widening = np.ones(self._output_count())
-        if judged is not None and judged.how == OUT and judged.leverage is not None:
-            self._widening = widening(judged, self._solved.noise)
+        if held_out is not None and held_out.how == OUT and held_out.leverage is not None:
+            self._widening = widening(held_out, self._solved.noise)
 
     @property
     def noise_variance_(self) -> Any:

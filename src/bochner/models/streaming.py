@@ -19,7 +19,7 @@ from .checks import split_target, with_recipe
 from .preparation import OpenJournal, PreparedData, own_targets, prepare_arrays, prepare_blocks
 from .ways.dual import DualPosterior
 from .ways.folds import reduce_folds
-from .ways.online import go_on
+from .ways.partial_fit import resume
 from .ways.primal import fit_sums
 from .ways.problem import Fit, Problem
 from .ways.solve import Way
@@ -62,7 +62,7 @@ class Streaming(ABC):
             self.__dict__.pop("recipe_", None)  # of a call that failed
             X, y, sample_weight = with_recipe(X, y, sample_weight)
         if solver_name(self.solver) in METHODS:
-            return self._go_on(X, y, sample_weight, classes)
+            return self._resume(X, y, sample_weight, classes)
         self._refuse_leave_one_out("partial_fit")
         before = None if first else self._require_sums("partial_fit")
         with self._settings():
@@ -75,7 +75,7 @@ class Streaming(ABC):
         self.sums_ = part if before is None else before + part
         return self._outdated()
 
-    def _go_on(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Any:
+    def _resume(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Any:
         """partial_fit by steps on batches; after a fit it begins where that ended."""
         first = not hasattr(self, "design_")
         with self._settings():
@@ -83,11 +83,11 @@ class Streaming(ABC):
             design = self._fitted_design(ready) if first else self.design_
             problem, way = self._problem(design, ready.blocks), self._way(design, ready.blocks.n_rows)
             before = None if first else self._refresh()
-            self.design_, fit, judged = go_on(problem, way, before)
+            self.design_, fit, held_out = resume(problem, way, before)
         self._solved, self._importances = fit, None
         self.sums_, self._widest, self._stale = None, None, False
         self._rows = 0 if fit.training is None else fit.training.rows
-        self._calibrate(judged)
+        self._calibrate(held_out)
         return self
 
     def merge(self, other: Any) -> Any:
@@ -244,7 +244,7 @@ class Streaming(ABC):
     @abstractmethod
     def _tell_doubts(self) -> None: ...
     @abstractmethod
-    def _calibrate(self, judged: Any) -> None: ...
+    def _calibrate(self, held_out: Any) -> None: ...
     @abstractmethod
     def _alpha(self) -> Any: ...
     @abstractmethod

@@ -23,13 +23,13 @@ class Objective(Protocol):
     rounding: float  # relative, of its value
     separable: bool  # whether every column is a problem of its own
 
-    def look(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient."""
 
-    def product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def hessian_product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Second derivative times v."""
 
-    def approach(self, x: np.ndarray) -> None:
+    def update_preconditioner(self, x: np.ndarray) -> None:
         """A direction at x is wanted: the moment to make a better preconditioner."""
 
     def precondition(self, v: np.ndarray) -> np.ndarray:
@@ -72,7 +72,7 @@ def minimise(
 def _minimise(
     objective: Objective, x: np.ndarray, bound: Any, tolerance: float, reference: float | None, max_iterations: int
 ) -> Minimum:
-    value, gradient = objective.look(x)
+    value, gradient = objective.value_and_gradient(x)
     size, status = np.inf, f"stopped after {max_iterations} steps, short of the tolerance {tolerance:.0e}"
     steps = 0
     for steps in range(max_iterations + 1):
@@ -85,7 +85,7 @@ def _minimise(
             break
         if steps == max_iterations:
             break
-        objective.approach(x)
+        objective.update_preconditioner(x)
         forcing = min(0.3, np.sqrt(size))
         if np.isfinite(bound).any():
             direction = bounded_direction(objective, x, gradient, free, forcing, bound)
@@ -118,7 +118,7 @@ def newton_direction(
     pointing, energy = auxiliary, inner(objective, remainder, auxiliary)
     enough = forcing**2 * energy
     for _ in range(MOST_PRODUCTS):
-        image = np.where(free, objective.product(x, pointing), 0.0)
+        image = np.where(free, objective.hessian_product(x, pointing), 0.0)
         curvature = inner(objective, pointing, image)
         bent = curvature > 0.0
         if not bent.any():  # flat to rounding: the gradient is all there is
@@ -151,7 +151,7 @@ def bounded_direction(
         if (np.abs(x + change + further) <= bound).all():
             return inside
         change = put_back(objective, x, gradient, change, further, bound)
-        slope = -gradient - objective.product(x, change)
+        slope = -gradient - objective.hessian_product(x, change)
         at = x + change
         free = free & ~((at >= bound) & (further > 0) | (at <= -bound) & (further < 0))
         if np.linalg.norm(np.where(free, slope, 0.0)) <= forcing * first:
@@ -168,7 +168,7 @@ def put_back(
     """
 
     def quadratic(d: np.ndarray) -> np.ndarray:
-        return inner(objective, gradient, d) + 0.5 * inner(objective, d, objective.product(x, d))
+        return inner(objective, gradient, d) + 0.5 * inner(objective, d, objective.hessian_product(x, d))
 
     now = quadratic(change)
     chosen, open_ones, step = change.copy(), np.ones_like(now, dtype=bool), 1.0
@@ -192,7 +192,7 @@ def search(
     step = 1.0
     while step > SHORTEST:
         trial = np.clip(x + step * direction, -bound, bound)
-        new_value, new_gradient = objective.look(trial)
+        new_value, new_gradient = objective.value_and_gradient(trial)
         promised = ARMIJO * float(np.sum(gradient * (trial - x)))
         # At the end differences of values are rounding: then the gradient must fall, which it tells more finely.
         close = abs(new_value - value) <= objective.rounding * abs(value)

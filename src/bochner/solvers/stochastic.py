@@ -19,7 +19,7 @@ SCHEDULES = ("constant", "inverse", "cosine")
 
 @dataclass(frozen=True)
 class Stochastic(ABC):
-    """How to walk: epochs over the rows in a new order each, batch by batch.
+    """How to train: epochs over the rows in a new order each, batch by batch.
 
     learning_rate : "auto" tries several on a sample of the rows; a number is for targets in their spreads.
     schedule : "cosine" to zero at the last epoch, "inverse" 1/(1 + epoch), or "constant".
@@ -51,15 +51,15 @@ class Stochastic(ABC):
 
     @abstractmethod
     def begin(self, x: np.ndarray) -> dict[str, Any]:
-        """The state of a walk that starts at x: arrays and numbers."""
+        """The state of a training that starts at x: arrays and numbers."""
 
     @abstractmethod
     def step(self, state: dict[str, Any], gradient: np.ndarray, rate: float) -> None:
         """Move state["x"]."""
 
     @abstractmethod
-    def rates(self, square: float, bend: float) -> np.ndarray:
-        """First rates to try, for rows of mean squared length `square` and a loss of curvature about `bend`."""
+    def rates(self, square: float, curvature: float) -> np.ndarray:
+        """First rates to try, for rows of mean squared length `square` and a loss of curvature about `curvature`."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ class SGD(Stochastic):
         state["velocity"] -= rate * gradient
         state["x"] += state["velocity"]
 
-    def rates(self, square: float, bend: float) -> np.ndarray:
-        return 10.0 ** np.arange(-2, 2.5, 0.5) * (1.0 - self.momentum) / (square * bend)
+    def rates(self, square: float, curvature: float) -> np.ndarray:
+        return 10.0 ** np.arange(-2, 2.5, 0.5) * (1.0 - self.momentum) / (square * curvature)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Adam(Stochastic):
         second = state["second"] / (1.0 - self.second_decay ** state["count"])
         state["x"] -= rate * first / (np.sqrt(second) + 1e-8)
 
-    def rates(self, square: float, bend: float) -> np.ndarray:
+    def rates(self, square: float, curvature: float) -> np.ndarray:
         return 10.0 ** np.arange(-3.5, 0.5, 0.5) / np.sqrt(square)
 
 

@@ -18,7 +18,7 @@ CALIBRATED = 1000  # rows from which the temperature is known, at most
 OUT, SAME = "rows left out", "rows that it was fitted to, too few to leave some out"
 
 
-class Judged(NamedTuple):
+class HeldOutScores(NamedTuple):
     """Scores (n, k) of rows by a model not fitted to them, their codes and weights; and which rows these are.
 
     Leverages (n,) are those of the rows in the model of all, where they are known.
@@ -44,11 +44,11 @@ def temperature(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
     loss, doubt = Logistic(), 1.0 / (max(total, len(scores)) + 2.0)
     others = -codes if codes.shape[1] == 1 else np.roll(codes, 1, axis=1)
 
-    def unlikelihood(log_temperature: float) -> float:
+    def negative_log_likelihood(log_temperature: float) -> float:
         f = np.exp(log_temperature) / size * scores
         return float(weight @ ((1.0 - doubt) * loss.value(f, codes) + doubt * loss.value(f, others)))
 
-    found = minimize_scalar(unlikelihood, bounds=(-10.0, 10.0), method="bounded", options={"xatol": 1e-6})
+    found = minimize_scalar(negative_log_likelihood, bounds=(-10.0, 10.0), method="bounded", options={"xatol": 1e-6})
     return float(np.exp(found.x) / size)
 
 

@@ -18,9 +18,9 @@ from ...blocks import Block, Progress
 from ...losses import Loss
 from ...solvers import DoublyStochastic, Solution
 from ...streams import Stream, sample_rows
-from .calibration import CALIBRATED, Judged
+from .calibration import CALIBRATED, HeldOutScores
 from .problem import Fit, Problem, Training
-from .stochastic import Remember, bend, copied, require_finite_walk, require_sane_walk, typical
+from .stochastic import Remember, copied, require_finite_training, require_sane_training, typical, typical_curvature
 
 TILE = 1 << 16  # features that are made at a time, at most, unless a step has more
 MEASURED, ROWS = 3, 256  # steps whose curvature is measured, and rows whose features are averaged
@@ -57,7 +57,7 @@ class Descent:
             share = int(self.problem.basis.n_components) / tile.shape[1] / len(tile)
             noise = (FEW / len(tile)) ** 2 * float(np.sum(tile**2))
             largest = max(largest, share * (float(np.linalg.norm(tile, 2)) ** 2 + noise))
-        return 1.0 / (bend(self.loss, self.problem.outputs) * typical(block.weight) * max(largest, 1e-12))
+        return 1.0 / (typical_curvature(self.loss, self.problem.outputs) * typical(block.weight) * max(largest, 1e-12))
 
     def new_tile(self, X: Any, step: int) -> tuple[slice, np.ndarray, np.ndarray]:
         """The columns of a step, their features, centred if there is an intercept, and the means.
@@ -122,7 +122,7 @@ class Descent:
         # The tile's share of <z, z'> is its width over m: so much more is its estimate of the kernel worth.
         state["b"][columns] = -rate * len(state["b"]) / tile.shape[1] * (tile.T @ slope)
         if self.problem.intercept:
-            pace = min(rate, 0.5 / bend(self.loss, len(state["c"])))
+            pace = min(rate, 0.5 / typical_curvature(self.loss, len(state["c"])))
             state["c"] = state["c"] - pace * slope.sum(axis=0) - mean @ state["b"][columns]
         state["step"] += 1
         for name, new in (("scores", f), ("codes", y)):
@@ -139,7 +139,7 @@ def steps_for(design: Design, features: int) -> int:
 
 def fit_doubly(
     problem: Problem, loss: Loss, alpha: float, method: DoublyStochastic, seed: int, remember: Remember
-) -> tuple[Fit, Judged | None]:
+) -> tuple[Fit, HeldOutScores | None]:
     """One step for every tile of the basis's columns."""
     descent = Descent(problem, loss, alpha, method, seed)
     rate, state = descent.first_rate(), descent.begin()
@@ -148,19 +148,19 @@ def fit_doubly(
         for stretch in range(1, STRETCHES + 1):
             before, until = state["step"], total * stretch // STRETCHES
             state = remember(partial(descent.run, state, until, rate, descent.batches(before)))
-            require_finite_walk(state["b"], 0, rate)
+            require_finite_training(state["b"], 0, rate)
             progress.advance(state["step"] - before)
     return finished(descent, state, rate, problem.blocks.present)
 
 
-def finished(descent: Descent, state: dict[str, Any], rate: float, rows: int) -> tuple[Fit, Judged | None]:
+def finished(descent: Descent, state: dict[str, Any], rate: float, rows: int) -> tuple[Fit, HeldOutScores | None]:
     loss, scores, codes = descent.loss, state["scores"], state["codes"]
     if len(scores):
         now, nothing_learned = (float(loss.value(f, codes).mean()) for f in (scores, np.zeros_like(scores)))
-        require_sane_walk(now, nothing_learned, rate)
+        require_sane_training(now, nothing_learned, rate)
     status = f"{state['step']} steps, each {descent.method.batch_size} rows and new features; first rate {rate:.3g}"
     k = state["b"].shape[1]
     solution = Solution(state["b"], "doubly stochastic", descent.alpha, status, float("nan"), state["step"])
-    judged = Judged(state["scores"], state["codes"], None, "rows before they were learned from")
+    held_out = HeldOutScores(state["scores"], state["codes"], None, "rows before they were learned from")
     training = Training(rate, state["step"], rows)
-    return Fit(solution, state["c"], "", np.zeros(k), training=training), judged
+    return Fit(solution, state["c"], "", np.zeros(k), training=training), held_out

@@ -16,8 +16,8 @@ from ...blocks import Block, MemoryBlocks
 from ...config import memory_budget
 from ...ops import blas
 from ...solvers import DualPath, DualProblem, Solution, dual_problem, factor_gram, solve_dual, solve_or_none
-from .calibration import Judged
-from .left_out import from_kernel
+from .calibration import HeldOutScores
+from .leave_one_out import from_kernel
 from .penalty import (
     ABOVE,
     BELOW,
@@ -71,7 +71,7 @@ def feature_kernel(problem: Problem, X: Any, Z: Any = None) -> np.ndarray:
     return total
 
 
-def fit_dual(problem: Problem, reason: str) -> tuple[Fit, Judged]:
+def fit_dual(problem: Problem, reason: str) -> tuple[Fit, HeldOutScores]:
     """The ridge model of features, by its dual; the rows fit in memory by assumption. And scores of rows left out."""
     block = problem.blocks.read(0, problem.blocks.n_rows)
     X, y, weight = (None if part is None else part.copy() for part in block[:3])  # the caller may reuse its arrays

@@ -11,8 +11,8 @@ from ...bases.design import times_columns
 from ...blocks import Block, MemoryBlocks
 from ...losses import Huber, Loss
 from ...solvers import minimise
+from .augmented_lagrangian import Envelope, approach_optimum
 from .huber import HuberObjective
-from .multipliers import Envelope, approach_optimum
 from .objective import Metric, RiskObjective
 from .penalty import CrossValidated
 from .problem import Featurizer, Problem, wrong

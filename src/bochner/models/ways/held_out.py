@@ -47,7 +47,7 @@ def choose_penalty(problem: Problem, loss: Loss) -> Chosen:
         best = best_half_decade(trials, best_decade(trials, unit), *ends)
     else:
         ends = candidates(problem.alpha, unit)
-        best = simplest(walk_down(trials, ends[::-1]))
+        best = simplest(search_down(trials, ends[::-1]))
     end = end_of(int(np.searchsorted(ends, best * 0.99)), len(ends)) if best <= ends[0] or best >= ends[-1] else ""
     note = f"loss of {len(trials)} folds of {trials.rows:,} rows" + edge_note(end)
     return Chosen(best, note, trials.promise(best), end)
@@ -55,7 +55,7 @@ def choose_penalty(problem: Problem, loss: Loss) -> Chosen:
 
 def best_decade(trials: Trials, unit: float) -> float:
     """From large penalties to small ones, and beyond the largest if that is best."""
-    losses = walk_down(trials, unit * 10.0 ** np.arange(FIRST, LEAST - 1.0, -1.0))
+    losses = search_down(trials, unit * 10.0 ** np.arange(FIRST, LEAST - 1.0, -1.0))
     for decade in range(FIRST + 1, LAST + 1):
         if simplest(losses) < max(losses):
             break
@@ -63,7 +63,7 @@ def best_decade(trials: Trials, unit: float) -> float:
     return simplest(losses)
 
 
-def walk_down(trials: Trials, alphas: np.ndarray) -> dict[float, float]:
+def search_down(trials: Trials, alphas: np.ndarray) -> dict[float, float]:
     """The losses of penalties, until smaller ones are no better."""
     losses: dict[float, float] = {}
     rising = flat = 0

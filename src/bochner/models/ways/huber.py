@@ -37,16 +37,16 @@ class HuberObjective(RiskObjective):
         self._least = LEAST_SCALE * units_of(problem, targets=True).spread
         self._bent: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
-    def look(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         assert isinstance(self.loss, Huber)
         self.loss = replace(self.loss, scale=self.scale_at(x))
-        return super().look(x)
+        return super().value_and_gradient(x)
 
-    def product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def hessian_product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         if self._bent is None or self._bent[0] is not x:
             self._bent = x, *self.by_scale(x)
         _, mixed, twice = self._bent
-        image, along = super().product(x, v), np.sum(mixed * v, axis=0)
+        image, along = super().hessian_product(x, v), np.sum(mixed * v, axis=0)
         # The scale stays where it is held at its least.
         bent = (twice > 0) & (self.loss.scale > self._least)  # type: ignore[attr-defined]
         return image - mixed * np.divide(along, twice, out=np.zeros_like(along), where=bent)

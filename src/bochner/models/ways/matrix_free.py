@@ -15,10 +15,10 @@ from ...moments import times_rows
 from ...solvers import Solution, factor_gram, sampled_preconditioner, solve_products
 from ...streams import sample_rows
 from ...validation import option
-from .calibration import Judged
+from .calibration import HeldOutScores
 from .dual import feature_kernel, solve_kernel
 from .feature_cache import kept_features
-from .left_out import LEVERAGES, by_refitting, scores_of, without_itself
+from .leave_one_out import LEVERAGES, by_refitting, scores_of, without_itself
 from .penalty import GIVEN, Chosen
 from .primal import noise_variance
 from .problem import Fit, Problem
@@ -42,7 +42,7 @@ class Sums:
         return Sums(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
 
 
-def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> tuple[Fit, Judged | None]:
+def fit_matrix_free(problem: Problem, reason: str, calibrates: bool = False) -> tuple[Fit, HeldOutScores | None]:
     """Conjugate gradients on the normal equations, with the intercept taken out of every product.
 
     And scores of a few rows left out: their leverages are the answers to further right-hand sides.

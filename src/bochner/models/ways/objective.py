@@ -69,7 +69,7 @@ class RiskObjective:
         Who takes 8-bit or float32 features wants speed, and their rounding is above what further steps would gain.
         """
         if self._reference is None:
-            self._reference = self.size(self.look(self.zeros())[1])
+            self._reference = self.size(self.value_and_gradient(self.zeros())[1])
         return {"tolerance": 1e-3 if self.kind == np.float32 else 1e-9, "reference": self._reference}
 
     def zeros(self) -> np.ndarray:
@@ -89,7 +89,7 @@ class RiskObjective:
             self._place = x, next(_places)
         return self.terms, self.centred, x, self._place[1], self.blocks.keeps
 
-    def look(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         m = int(self.problem.basis.n_components)
         sums = self.blocks.reduce(GradientOf(*self.at(x)), "losses")
         b = x[:m]
@@ -100,7 +100,7 @@ class RiskObjective:
         self._curvature = float(sums[m + 1].mean()) / self._weight
         return float(sums[m + 2].sum() + self.alpha * np.sum(b**2)), gradient
 
-    def product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def hessian_product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         m = int(self.problem.basis.n_components)
         self._products += 1
         sums = self.blocks.reduce(HessianProduct(*self.at(x), v), "curvature")
@@ -109,7 +109,7 @@ class RiskObjective:
         image[m:] = sums[m]
         return image
 
-    def approach(self, x: np.ndarray) -> None:
+    def update_preconditioner(self, x: np.ndarray) -> None:
         """The metric will do; or, where few rows are bent at all, or it did not, 2 alpha I + Z'DZ with the curvatures D
         of the rows is inverted."""
         self._hard = self._hard or self._products > PATIENT

@@ -65,7 +65,7 @@ class LossTerms:
         return value, weight * self.loss.gradient(f, block.y), weight * self.loss.curvature(f, block.y)
 
     def hessian_product(self, block: Block, f: np.ndarray, change: np.ndarray) -> np.ndarray:
-        return np.asarray(block.weight[:, None] * self.loss.curve(f, block.y, change))
+        return np.asarray(block.weight[:, None] * self.loss.hessian_product(f, block.y, change))
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from ...config import config_context
 from ...losses import Loss, Squared
 from ...moments import FoldedMoments
 from ...solvers import DoublyStochastic
-from . import left_out
-from .calibration import Judged
+from . import leave_one_out
+from .augmented_lagrangian import fit_multipliers
+from .calibration import HeldOutScores
 from .doubly import fit_doubly
 from .dual import fit_dual
-from .full_batch import fit_box, fit_newton
 from .held_out import choose_penalty
 from .matrix_free import fit_matrix_free
-from .multipliers import fit_multipliers
+from .newton import fit_box, fit_newton
 from .primal import fit_primal
 from .problem import Fit, Problem
 from .stochastic import Remember, fit_stochastic
@@ -41,7 +41,7 @@ class Way:
         return isinstance(self.loss, Squared) and self.solver in EXACT
 
 
-def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, FoldedMoments | None, Judged | None]:
+def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, FoldedMoments | None, HeldOutScores | None]:
     """The fit, the sums if there are any, and scores to calibrate probabilities by, if they are wanted."""
     if way.is_exact:
         return solve_exactly(problem, way)
@@ -49,10 +49,10 @@ def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, FoldedMo
     problem, loss = measure.problem, measure.loss
     with config_context(engine="threads"):  # it is chosen by a sample of the rows, which is small and stays here
         chosen = choose_penalty(problem, loss)
-    judged: Judged | None = None
+    held_out: HeldOutScores | None = None
     if way.solver in METHODS:
         learn: Any = fit_doubly if isinstance(way.method, DoublyStochastic) else fit_stochastic
-        fit, judged = learn(problem, loss, chosen.alpha, way.method, way.seed, remember)
+        fit, held_out = learn(problem, loss, chosen.alpha, way.method, way.seed, remember)
     else:
 
         def fit_to(part: Problem, start: Any) -> Fit:
@@ -61,23 +61,23 @@ def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, FoldedMo
             return (fit_newton if loss.smooth else fit_multipliers)(part, loss, chosen.alpha, start)
 
         if way.calibrates:
-            fit, judged = left_out.by_refitting(problem, fit_to)
+            fit, held_out = leave_one_out.by_refitting(problem, fit_to)
         else:
             fit = fit_to(problem, None)
     solution = replace(fit.solution, reason=way.reason)
     found = {"penalty": chosen.note, "validated": chosen.validated, "end": chosen.end}
     fit = replace(fit, solution=solution, **found)
-    return measure.outward(fit), None, judged
+    return measure.outward(fit), None, held_out
 
 
-def solve_exactly(problem: Problem, way: Way) -> tuple[Fit, FoldedMoments | None, Judged | None]:
+def solve_exactly(problem: Problem, way: Way) -> tuple[Fit, FoldedMoments | None, HeldOutScores | None]:
     if way.solver == "cholesky":
         fit, sums = fit_primal(problem, way.reason)
-        judged = left_out.from_moments(problem, fit)
+        held_out = leave_one_out.from_moments(problem, fit)
         fit.posterior.forget()
-        return fit, sums, judged
+        return fit, sums, held_out
     if way.solver == "dual":
-        fit, judged = fit_dual(problem, way.reason)
-        return fit, None, judged
+        fit, held_out = fit_dual(problem, way.reason)
+        return fit, None, held_out
     fit, scored = fit_matrix_free(problem, way.reason, way.calibrates)
     return fit, None, scored

@@ -15,7 +15,7 @@ from ...ops import threads
 from ...ops.blas import product
 from ...solvers import Solution, Stochastic
 from ...streams import Stream, sample_rows
-from .calibration import CALIBRATED, OUT, SAME, Judged
+from .calibration import CALIBRATED, OUT, SAME, HeldOutScores
 from .problem import Fit, Problem, Training, mean_square
 
 VALIDATED, FEWEST = 5000, 50  # rows held out at most; with fewer rows than this in all, none are
@@ -28,7 +28,7 @@ Remember = Callable[[Callable[[], Any]], Any]
 
 
 @dataclass
-class Walk:
+class MinibatchTrainer:
     """(1/n) (sum of losses + alpha |b|^2) as a function of x = (b; c), looked at batch by batch.
 
     Scores are (z - mean)'b + c, with the mean of sampled rows: steps along b and c then hardly disturb one another.
@@ -150,13 +150,13 @@ class Walk:
         count = block.X.shape[0]
         out = (np.arange(count) % 5 == 0) & (count >= FEWEST)
         train = block.only(~out)
-        judged = block.only(out) if out.any() else train
+        held_out = block.only(out) if out.any() else train
         part = replace(self.problem, blocks=MemoryBlocks(train.X, train.y, train.weight))
         share = train.X.shape[0] / self.problem.blocks.present
-        trial = Walk(part, self.loss, self.alpha * share, self.method, self.seed)
-        steepness = bend(self.loss, self.problem.outputs) * typical(train.weight)
+        trial = MinibatchTrainer(part, self.loss, self.alpha * share, self.method, self.seed)
+        steepness = typical_curvature(self.loss, self.problem.outputs) * typical(train.weight)
         rates = self.method.rates(self.mean_square(train.X[:200]), steepness)
-        losses = np.array([trial.loss_after(rate, judged) for rate in rates])
+        losses = np.array([trial.loss_after(rate, held_out) for rate in rates])
         best = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
         return float(rates[best]), f"best of {len(rates)} tried on {count:,} rows"
 
@@ -165,58 +165,58 @@ class Walk:
         length = mean_square(self.problem.features(X)) * self.problem.scale**2
         return max(length - float(self.mean @ self.mean), 1e-9 * length, 1e-12)
 
-    def loss_after(self, rate: float, judged: Block) -> float:
+    def loss_after(self, rate: float, held_out: Block) -> float:
         """What an epoch at a constant rate leads to, or as many as make fifty steps."""
         state = self.method.begin(self.zeros())
         with np.errstate(over="ignore", invalid="ignore"):
             for epoch in range(max(1, 50 * self.method.batch_size // max(self.problem.blocks.n_rows, 1))):
                 self.run(state, epoch, lambda done: rate)
-            return self.judge(state["x"], judged)[0]
+            return self.judge(state["x"], held_out)[0]
 
 
 def fit_stochastic(
     problem: Problem, loss: Loss, alpha: float, method: Stochastic, seed: int, remember: Remember
-) -> tuple[Fit, Judged]:
+) -> tuple[Fit, HeldOutScores]:
     """The fit, and scores to calibrate by. A rate that was found and then diverges is followed by smaller ones."""
-    walk = Walk(problem, loss, alpha, method, seed)
-    walk.hold_out()
-    first, how = remember(walk.find_rate)
+    trainer = MinibatchTrainer(problem, loss, alpha, method, seed)
+    trainer.hold_out()
+    first, how = remember(trainer.find_rate)
     for slower in SLOWER if method.learning_rate == "auto" else ():
         try:
-            return train(walk, first, how, remember)
+            return train(trainer, first, how, remember)
         except DivergenceError:
             first, how = slower * first, f"{how}; smaller, since {first:.3g} diverged"
-    return train(walk, first, how, remember)
+    return train(trainer, first, how, remember)
 
 
-def train(walk: Walk, first: float, how: str, remember: Remember) -> tuple[Fit, Judged]:
+def train(trainer: MinibatchTrainer, first: float, how: str, remember: Remember) -> tuple[Fit, HeldOutScores]:
     """Epochs until the held-out loss no longer falls."""
-    problem, method = walk.problem, walk.method
-    state = method.begin(walk.zeros())
+    problem, method = trainer.problem, trainer.method
+    state = method.begin(trainer.zeros())
     best, waited = state["x"].copy(), 0
-    best_loss = nothing_learned = np.nan if walk.held is None else walk.judge(best, walk.held)[0]
+    best_loss = nothing_learned = np.nan if trainer.held is None else trainer.judge(best, trainer.held)[0]
     with Progress("training", method.epochs * problem.blocks.n_rows) as progress:
         for epoch in range(method.epochs):
-            state = remember(partial(walk.run, copied(state), epoch, partial(method.rate, first), progress))
-            require_finite_walk(state["x"], epoch, first)
-            loss_now = np.nan if walk.held is None else walk.judge(state["x"], walk.held)[0]
+            state = remember(partial(trainer.run, copied(state), epoch, partial(method.rate, first), progress))
+            require_finite_training(state["x"], epoch, first)
+            loss_now = np.nan if trainer.held is None else trainer.judge(state["x"], trainer.held)[0]
             waited += 1
             if not loss_now >= best_loss:
                 best, best_loss, waited = state["x"].copy(), loss_now, 0
             if waited >= method.patience:
                 break
-    if walk.held is None:
-        loss_now, nothing_learned = (walk.judge(x, walk.some_rows())[0] for x in (best, walk.zeros()))
-    require_sane_walk(loss_now, nothing_learned, first)
+    if trainer.held is None:
+        loss_now, nothing_learned = (trainer.judge(x, trainer.some_rows())[0] for x in (best, trainer.zeros()))
+    require_sane_training(loss_now, nothing_learned, first)
     ended = f"{epoch + 1} epochs of batches of {method.batch_size}, rate {first:.3g} ({how})"
-    if walk.held is not None:
-        ended += f"; loss of {len(walk.numbers):,} rows held out {best_loss:.4g}"
-    block, which = (walk.some_rows(), SAME) if walk.held is None else (walk.held, OUT)
-    judged = Judged(walk.judge(best, block)[1], block.y, block.weight, which)
-    return walk.finished(best, ended, Training(first, epoch + 1, problem.blocks.present)), judged
+    if trainer.held is not None:
+        ended += f"; loss of {len(trainer.numbers):,} rows held out {best_loss:.4g}"
+    block, which = (trainer.some_rows(), SAME) if trainer.held is None else (trainer.held, OUT)
+    held_out = HeldOutScores(trainer.judge(best, block)[1], block.y, block.weight, which)
+    return trainer.finished(best, ended, Training(first, epoch + 1, problem.blocks.present)), held_out
 
 
-def bend(loss: Loss, outputs: int) -> float:
+def typical_curvature(loss: Loss, outputs: int) -> float:
     """The curvature of the loss of a score 0; of a line with a kink, whose slope changes by about 1 over a unit, 1."""
     zero = np.zeros((1, outputs))
     return float(loss.curvature(zero, np.ones_like(zero)).max()) or 1.0
@@ -235,14 +235,14 @@ class DivergenceError(ValueError):
     """The steps were too long."""
 
 
-def require_finite_walk(x: np.ndarray, epoch: int, rate: float) -> None:
+def require_finite_training(x: np.ndarray, epoch: int, rate: float) -> None:
     if not np.isfinite(x).all():
         raise DivergenceError(
             f"training diverged in epoch {epoch + 1} at rate {rate:.3g}: give a smaller learning_rate."
         )
 
 
-def require_sane_walk(loss: float, nothing_learned: float, rate: float) -> None:
+def require_sane_training(loss: float, nothing_learned: float, rate: float) -> None:
     """Refuse an end far above the loss of the model 0."""
     if not loss <= ABSURD * max(nothing_learned, 1e-300):
         raise DivergenceError(

@@ -17,7 +17,7 @@ from ...config import memory_budget
 from ...losses import EpsilonInsensitive, Hinge, Loss
 from ...solvers import Minimum, minimise
 from ...validation import option
-from .full_batch import finished
+from .newton import finished
 from .objective import Metric, RiskObjective
 from .problem import Fit, Problem
 from .risk import AtPlace, Terms
@@ -80,7 +80,7 @@ class Envelope(RiskObjective):
             )
         super().__init__(problem, loss, alpha, metric)
         self._first = self.stiffness = 0.5 * self.typical_ratio()
-        self.nothing, gradient = self.look(self.zeros())  # the model 0
+        self.nothing, gradient = self.value_and_gradient(self.zeros())  # the model 0
         self.reference = self.size(gradient)
 
     def begin(self, name: str | None = None, stiffness: float | None = None) -> None:
@@ -115,20 +115,20 @@ class EnvelopeTerms:
     loss: Hinge | EpsilonInsensitive
     stiffness: float
 
-    def nearest(self, block: Block, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def prox(self, block: Block, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """t, and the slope s (f + u/s - t), which the multipliers are to become."""
         multipliers = (block.state or {}).get(MULTIPLIERS)
         shifted = f if multipliers is None else f + multipliers / self.stiffness
-        t = self.loss.nearest(shifted, block.y, block.weight[:, None] / self.stiffness)
+        t = self.loss.prox(shifted, block.y, block.weight[:, None] / self.stiffness)
         return t, self.stiffness * (shifted - t)
 
     def terms(self, block: Block, f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        t, slope = self.nearest(block, f)
+        t, slope = self.prox(block, f)
         value = block.weight @ self.loss.value(t, block.y) + np.sum(slope**2) / (2.0 * self.stiffness)
         return float(value), slope, self.curvature(block, slope)
 
     def hessian_product(self, block: Block, f: np.ndarray, change: np.ndarray) -> np.ndarray:
-        return self.curvature(block, self.nearest(block, f)[1]) * change
+        return self.curvature(block, self.prox(block, f)[1]) * change
 
     def curvature(self, block: Block, slope: np.ndarray) -> np.ndarray:
         """s at the kink, where the slope is between its extremes; zero on the straight parts."""
@@ -148,7 +148,7 @@ class RaiseMultipliers(AtPlace):
         assert isinstance(self.terms, EnvelopeTerms)
         assert block.state is not None
         f, loss = self.scores(block), self.terms.loss
-        t, slope = self.terms.nearest(block, f)
+        t, slope = self.terms.prox(block, f)
         block.state[MULTIPLIERS] = slope
         losses = float(block.weight @ loss.value(f, block.y))
         return np.array([losses - float(block.weight @ loss.value(t, block.y) + np.sum(slope * (f - t))), losses])

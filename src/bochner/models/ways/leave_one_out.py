@@ -18,7 +18,7 @@ from ...bases.design import times_columns
 from ...blocks import Block, SumOf
 from ...solvers import DualProblem, factor_gram
 from ...streams import sample_rows
-from .calibration import CALIBRATED, OUT, SAME, Judged
+from .calibration import CALIBRATED, OUT, SAME, HeldOutScores
 from .penalty import Chosen
 from .primal import LEAST, PrimalPosterior
 from .problem import Fit, Problem
@@ -31,40 +31,40 @@ def scores_of(problem: Problem, fit: Fit, X: Any) -> np.ndarray:
     return np.asarray(ops.scores(problem.features(X), np.ascontiguousarray(weights))) + fit.intercept
 
 
-def without_itself(scores: np.ndarray, spread: np.ndarray, block: Block, unit: float) -> Judged:
+def without_itself(scores: np.ndarray, spread: np.ndarray, block: Block, unit: float) -> HeldOutScores:
     """From the spread, the leverage of a weight of 1; `unit` is the weight of one row."""
     weight = None if block.weight is None else block.weight / unit
     leverage = unit * spread * (1.0 if weight is None else np.minimum(weight, 1.0))
     left = np.maximum(1.0 - leverage, LEAST)[:, None]
-    return Judged((scores - leverage[:, None] * block.y) / left, block.y, weight, OUT, leverage)
+    return HeldOutScores((scores - leverage[:, None] * block.y) / left, block.y, weight, OUT, leverage)
 
 
-def from_moments(problem: Problem, fit: Fit) -> Judged:
+def from_moments(problem: Problem, fit: Fit) -> HeldOutScores:
     """After Cholesky: leverages of sampled rows."""
     block = problem.blocks.take(sample_rows(problem.blocks.n_rows, CALIBRATED, seed=9))
     if not block.X.shape[0]:  # the rows sampled are all of weight zero
-        return Judged(np.empty((0, problem.outputs)), block.y, block.weight, SAME)
+        return HeldOutScores(np.empty((0, problem.outputs)), block.y, block.weight, SAME)
     scores, posterior = scores_of(problem, fit, block.X), fit.posterior
     assert isinstance(posterior, PrimalPosterior)
     if not posterior.is_proper:
-        return Judged(scores, block.y, block.weight, SAME)
+        return HeldOutScores(scores, block.y, block.weight, SAME)
     spread = posterior.spread(problem.basis, block.X) / posterior.weight_of_one
     return without_itself(scores, spread, block, posterior.unit or posterior.weight_of_one)
 
 
-def from_kernel(dual: DualProblem, fit: Fit, block: Block, intercept: bool) -> Judged:
+def from_kernel(dual: DualProblem, fit: Fit, block: Block, intercept: bool) -> HeldOutScores:
     """After a dual fit, of all rows: y - f = alpha a / w, and w h = 1 + w/W - alpha (K + alpha I)^-1_ii."""
     weight, y, alpha = dual.root**2, block.y.astype(np.float64), fit.solution.alpha
     residual = alpha * fit.solution.coefficients / weight[:, None]
     factor = factor_gram(dual.kernel, alpha)
     if factor is None:
-        return Judged(y - residual, y, block.weight, SAME)
+        return HeldOutScores(y - residual, y, block.weight, SAME)
     explained = 1.0 - alpha * np.diagonal(factor.solve(np.eye(len(y))))
     spread = explained / weight + intercept / weight.sum()
     return without_itself(y - residual, spread, block, Chosen(alpha, fit.penalty).unit or float(weight.mean()))
 
 
-def by_refitting(problem: Problem, fit_to: Callable[[Problem, np.ndarray | None], Fit]) -> tuple[Fit, Judged]:
+def by_refitting(problem: Problem, fit_to: Callable[[Problem, np.ndarray | None], Fit]) -> tuple[Fit, HeldOutScores]:
     """Fit without some rows, score them, and go on from there with all rows."""
     n = problem.blocks.n_rows
     numbers = sample_rows(n, max(1, min(CALIBRATED, n // 5)), seed=9)
@@ -72,13 +72,13 @@ def by_refitting(problem: Problem, fit_to: Callable[[Problem, np.ndarray | None]
         numbers = spare_classes(problem, numbers)
     if len(numbers) < 2:
         fit, block = fit_to(problem, None), problem.blocks.read(0, n)
-        return fit, Judged(scores_of(problem, fit, block.X), block.y, block.weight, SAME)
+        return fit, HeldOutScores(scores_of(problem, fit, block.X), block.y, block.weight, SAME)
 
     left = problem.blocks.map(Without(numbers), problem.blocks.present - len(numbers))
     first = fit_to(replace(problem, blocks=left), None)
     block = problem.blocks.take(numbers)
-    judged = Judged(scores_of(problem, first, block.X), block.y, block.weight, OUT)
-    return fit_to(problem, first.start), judged
+    held_out = HeldOutScores(scores_of(problem, first, block.X), block.y, block.weight, OUT)
+    return fit_to(problem, first.start), held_out
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ import numpy as np
 
 from ...blocks import Block
 from ...solvers import Solution, root_of, solve_invariant, v_matrix
-from .calibration import Judged
+from .calibration import HeldOutScores
 from .penalty import FEW, FOLDS, candidates, edge_note, end_of, smallest, too_few
 from .problem import Fit, fold_of, wrong
 
 
 def fit_invariant(
     kernel: np.ndarray, block: Block, alpha: Any, intercept: bool, classifies: bool
-) -> tuple[Fit, Judged]:
+) -> tuple[Fit, HeldOutScores]:
     """Coefficients of the kernel functions of the rows; alpha is n gamma of the paper."""
     if isinstance(alpha, str) and alpha == "loo":
         raise ValueError("alpha='loo' has no formula for the V-matrix: use 'auto', which goes by five folds.")
@@ -33,8 +33,8 @@ def fit_invariant(
         best = smallest(np.array(errors))
         note = f"error of {FOLDS} folds" + edge_note(end_of(best, len(alphas)))
     solution, offset = solve_invariant(kernel, y, root, float(alphas[best]), intercept)
-    judged = Judged(scores[best], block.y, block.weight, "rows left out")
-    return Fit(solution, offset, note, np.zeros(y.shape[1])), judged
+    held_out = HeldOutScores(scores[best], block.y, block.weight, "rows left out")
+    return Fit(solution, offset, note, np.zeros(y.shape[1])), held_out
 
 
 def weighted_root(block: Block) -> np.ndarray:

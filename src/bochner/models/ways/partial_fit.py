@@ -1,4 +1,4 @@
-"""`partial_fit` of the stochastic solvers: the rows of each call are walked over once, from where the last call ended.
+"""`partial_fit` of the stochastic solvers: the rows of each call are trained on once, from where the last call ended.
 
 Mini-batch steps go on with the same features; doubly stochastic ones add features for the new rows. All that a call
 leaves behind is the model and three numbers, so a saved model can go on too.
@@ -13,17 +13,17 @@ import numpy as np
 
 from ...bases.design import Design
 from ...solvers import DoublyStochastic, Stochastic
-from .calibration import Judged
+from .calibration import HeldOutScores
 from .doubly import Descent, finished, steps_for
 from .held_out import choose_penalty
 from .penalty import Chosen
 from .problem import Fit, Problem, Training, Units
 from .solve import Way
-from .stochastic import Walk, require_finite_walk
+from .stochastic import MinibatchTrainer, require_finite_training
 from .units import Measure
 
 
-def go_on(problem: Problem, way: Way, before: Fit | None) -> tuple[Design, Fit, Judged | None]:
+def resume(problem: Problem, way: Way, before: Fit | None) -> tuple[Design, Fit, HeldOutScores | None]:
     """The basis (perhaps with more features), the fit after these rows, and the scores they had before, if known.
 
     The first rows tell the penalty and the units; a fit that knows of no units goes on in those of y.
@@ -35,9 +35,9 @@ def go_on(problem: Problem, way: Way, before: Fit | None) -> tuple[Design, Fit, 
         measure = Measure(problem, way.loss, known_units(before, problem.outputs))
         before = measure.inward(before)
         chosen = Chosen(before.solution.alpha, before.penalty, before.validated, before.end)
-    basis, fit, judged = steps_on(measure.problem, replace(way, loss=measure.loss), chosen.alpha, before)
+    basis, fit, held_out = steps_on(measure.problem, replace(way, loss=measure.loss), chosen.alpha, before)
     found = replace(fit, penalty=chosen.note, validated=chosen.validated, end=chosen.end)
-    return basis, measure.outward(found), judged
+    return basis, measure.outward(found), held_out
 
 
 def known_units(before: Fit, outputs: int) -> Units | None:
@@ -47,30 +47,30 @@ def known_units(before: Fit, outputs: int) -> Units | None:
     return before.training.units or Units(np.zeros(outputs), np.ones(outputs), 1.0)
 
 
-def steps_on(problem: Problem, way: Way, alpha: float, before: Fit | None) -> tuple[Design, Fit, Judged | None]:
+def steps_on(problem: Problem, way: Way, alpha: float, before: Fit | None) -> tuple[Design, Fit, HeldOutScores | None]:
     training = None if before is None else before.training
     met = problem.blocks.present + (0 if training is None else training.rows)
     if isinstance(way.method, DoublyStochastic):
         return add_features(problem, way, alpha, before, met)
     assert isinstance(way.method, Stochastic)
     # Every row bears its share of the penalty.
-    walk = Walk(problem, way.loss, alpha * problem.blocks.present / met, way.method, way.seed)
-    rate = walk.find_rate()[0] if training is None else training.rate
-    x = walk.zeros()
+    trainer = MinibatchTrainer(problem, way.loss, alpha * problem.blocks.present / met, way.method, way.seed)
+    rate = trainer.find_rate()[0] if training is None else training.rate
+    x = trainer.zeros()
     if before is not None:
-        x[: walk.m] = before.solution.coefficients
-        x[walk.m :] = before.intercept + walk.mean @ before.solution.coefficients
+        x[: trainer.m] = before.solution.coefficients
+        x[trainer.m :] = before.intercept + trainer.mean @ before.solution.coefficients
     calls = 0 if training is None else training.steps
-    state = walk.run(way.method.begin(x), calls, lambda done: rate)
-    require_finite_walk(state["x"], calls, rate)
+    state = trainer.run(way.method.begin(x), calls, lambda done: rate)
+    require_finite_training(state["x"], calls, rate)
     status = f"{calls + 1} calls, batches of {way.method.batch_size}, rate {rate:.3g}"
-    fit = walk.finished(state["x"], status, Training(rate, calls + 1, met))
+    fit = trainer.finished(state["x"], status, Training(rate, calls + 1, met))
     return problem.basis, fit, None
 
 
 def add_features(
     problem: Problem, way: Way, alpha: float, before: Fit | None, met: int
-) -> tuple[Design, Fit, Judged | None]:
+) -> tuple[Design, Fit, HeldOutScores | None]:
     """A step for every batch, each with a tile of columns that the basis has left, or gets."""
     training = None if before is None else before.training
     done, size = 0 if training is None else training.steps, way.method.batch_size
@@ -89,5 +89,5 @@ def add_features(
         state["c"], state["step"] = before.intercept.copy(), done
     rate = descent.first_rate() if training is None else training.rate
     state = descent.run(state, done + batches, rate, islice(descent.batches(0), batches))
-    require_finite_walk(state["b"], 0, rate)
+    require_finite_training(state["b"], 0, rate)
     return basis, *finished(descent, state, rate, met)
