@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
-from bochner.losses import CLASSIFYING, REGRESSING
+from bochner.losses import CLASSIFYING, REGRESSING, loss_of
 from bochner.models.ways.strategy import solvers_for
 from bochner.solvers import SGD, Adam, DoublyStochastic
+from helpers.toy_loss import TOY_CLASSIFYING, TOY_REGRESSING, TOYS
 
 rng = np.random.default_rng(7)
 X = rng.standard_normal((300, 4))
@@ -23,13 +24,16 @@ METHODS = {
 def battery():
     """Names of fits: task, loss, solver, and whether the penalty is chosen."""
     names = []
-    for task, losses in (("regression", REGRESSING), ("classification", CLASSIFYING)):
+    tasks = {"regression": {**REGRESSING, **TOY_REGRESSING}, "classification": {**CLASSIFYING, **TOY_CLASSIFYING}}
+    for task, losses in tasks.items():
         for loss, made in losses.items():
-            for solver in solvers_for(made):
+            for solver in solvers_for(loss_of(made, losses)):
                 names.append(f"{task} {loss} {solver}")
     return [*names, "regression squared cholesky auto", "regression squared cholesky loo",
             "classification squared cholesky auto", "classification squared cg auto",
-            "classification logistic newton auto", "regression epsilon_insensitive dual auto"]  # fmt: skip
+            "classification logistic newton auto", "regression epsilon_insensitive dual auto",
+            "regression log_cosh newton auto", "regression pinball dual auto",
+            "regression slopes_alone sgd auto"]  # fmt: skip
 
 
 BATTERY = battery()
@@ -41,7 +45,9 @@ def model_of(name, **settings):
     settings = {"alpha": rest[0] if rest else 0.1, **settings}
     if solver == "box":
         settings["max_coefficient"] = 5.0
-    return kind(RandomFourier(32), loss=loss, solver=METHODS.get(solver, solver), random_state=0, **settings)
+    return kind(
+        RandomFourier(32), loss=TOYS.get(loss, loss), solver=METHODS.get(solver, solver), random_state=0, **settings
+    )
 
 
 def targets_of(name):

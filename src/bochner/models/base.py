@@ -21,7 +21,7 @@ from ..bases.design import Design, times_columns
 from ..bases.heuristics import draw_seed
 from ..blocks import Block, Blocks, Journal, rows_per_block, target_values
 from ..config import get_config
-from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
+from ..losses import CLASSIFYING, REGRESSING, Loss, loss_of
 from ..maps import PRECISIONS
 from ..moments import FoldedMoments, Moments
 from ..solvers import Solution
@@ -66,7 +66,7 @@ class Scored:
 def adds_rows(model: Any) -> bool:
     """Whether partial_fit is possible: there are sums to add to, or steps to take."""
     name = solver_name(model.solver)
-    if name in METHODS or (isinstance(model._loss(), Squared) and name != "newton" and model.max_coefficient is None):
+    if name in METHODS or (model._loss().quadratic and name != "newton" and model.max_coefficient is None):
         return True
     raise AttributeError("partial_fit needs loss='squared' or one of the solvers 'sgd', 'adam', 'doubly_stochastic'.")
 
@@ -162,7 +162,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     def _way(self, design: Design, rows: int) -> Way:
         loss, m = self._loss(), design.n_components
         solver, reason = choose_solver(solver_name(self.solver), loss, self.max_coefficient, rows, m)
-        calibrates = self._classifies and not isinstance(loss, Logistic)
+        calibrates = self._classifies and not loss.probabilistic
         method = METHODS.get(solver) if isinstance(self.solver, str) else self.solver
         return Way(loss, solver, reason, method, self.max_coefficient, design.seed_, calibrates)
 

@@ -9,7 +9,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import to_numpy
-from ..losses import Logistic
 from .base import RandomFeatureModel, Scored, adds_rows
 from .checks import check_weights
 from .doubts import leverage_share
@@ -118,7 +117,7 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
     def _calibrate(self, held_out: HeldOutScores | None) -> None:
         self.temperature_, self._calibration = None, ""
         self._leverage = leverage_share(held_out)
-        if isinstance(self._loss(), Logistic):
+        if self._loss().probabilistic:
             self.temperature_, self._calibration = 1.0, "the loss is that of probabilities"
         elif held_out is not None:
             self.temperature_ = temperature(held_out.scores, held_out.codes, held_out.weight)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.optimize import minimize
 
 MOST_PRODUCTS = 200  # in one direction
 MOST_TURNS, HALVINGS = 100, 5  # of a direction within bounds
@@ -67,6 +68,17 @@ def minimise(
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a step that overflows is one that is not taken
         return _minimise(objective, np.clip(start, -bound, bound), bound, tolerance, reference, max_iterations)
+
+
+def minimise_by_slopes(objective: Objective, start: np.ndarray, tolerance: float) -> np.ndarray:
+    """Roughly the minimum of a function whose second derivative is not known, by limited-memory BFGS."""
+
+    def at(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = objective.value_and_gradient(flat.reshape(start.shape))
+        return value, gradient.ravel()
+
+    found = minimize(at, start.ravel(), jac=True, method="L-BFGS-B", options={"ftol": 0.1 * tolerance**2})
+    return np.asarray(found.x).reshape(start.shape)
 
 
 def _minimise(

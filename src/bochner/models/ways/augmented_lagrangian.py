@@ -14,7 +14,7 @@ import numpy as np
 
 from ...blocks import Block, SumOf
 from ...config import memory_budget
-from ...losses import EpsilonInsensitive, Hinge, Loss
+from ...losses import Loss
 from ...solvers import Minimum, minimise
 from ...validation import option
 from .newton import finished
@@ -70,7 +70,6 @@ class Envelope(RiskObjective):
     least = 0.0  # sum of losses and penalty that the duality gap is measured by, if they are smaller
 
     def __init__(self, problem: Problem, loss: Loss, alpha: float, metric: Metric | None = None) -> None:
-        assert isinstance(loss, Hinge | EpsilonInsensitive)
         self.kinked = loss
         needed = 16 * problem.blocks.n_rows * problem.outputs
         if needed > memory_budget() // 2:
@@ -112,28 +111,32 @@ class Envelope(RiskObjective):
 class EnvelopeTerms:
     """What rows add to the envelope; their multipliers are in the state of the block, zero to begin with."""
 
-    loss: Hinge | EpsilonInsensitive
+    loss: Loss
     stiffness: float
+
+    def shifted(self, block: Block, f: np.ndarray) -> np.ndarray:
+        """f + u/s"""
+        multipliers = (block.state or {}).get(MULTIPLIERS)
+        return f if multipliers is None else f + multipliers / self.stiffness
 
     def prox(self, block: Block, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """t, and the slope s (f + u/s - t), which the multipliers are to become."""
-        multipliers = (block.state or {}).get(MULTIPLIERS)
-        shifted = f if multipliers is None else f + multipliers / self.stiffness
+        shifted = self.shifted(block, f)
         t = self.loss.prox(shifted, block.y, block.weight[:, None] / self.stiffness)
         return t, self.stiffness * (shifted - t)
 
     def terms(self, block: Block, f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         t, slope = self.prox(block, f)
         value = block.weight @ self.loss.value(t, block.y) + np.sum(slope**2) / (2.0 * self.stiffness)
-        return float(value), slope, self.curvature(block, slope)
+        return float(value), slope, self.curvature(block, f, t)
 
     def hessian_product(self, block: Block, f: np.ndarray, change: np.ndarray) -> np.ndarray:
-        return self.curvature(block, self.prox(block, f)[1]) * change
+        return self.curvature(block, f, self.prox(block, f)[0]) * change
 
-    def curvature(self, block: Block, slope: np.ndarray) -> np.ndarray:
-        """s at the kink, where the slope is between its extremes; zero on the straight parts."""
-        size = np.abs(slope)
-        return np.where((size > 0) & (size < block.weight[:, None] * (1 - 1e-12)), self.stiffness, 0.0)
+    def curvature(self, block: Block, f: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """s (1 - dt/df): s at a kink, to which t is drawn; zero on straight parts."""
+        step = block.weight[:, None] / self.stiffness
+        return self.stiffness * (1.0 - self.loss.prox_derivative(self.shifted(block, f), t, block.y, step))
 
 
 @dataclass(frozen=True)

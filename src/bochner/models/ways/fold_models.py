@@ -10,7 +10,7 @@ import numpy as np
 from ...bases.design import times_columns
 from ...blocks import Block, MemoryBlocks
 from ...losses import Huber, Loss
-from ...solvers import minimise
+from ...solvers import minimise, minimise_by_slopes
 from .augmented_lagrangian import Envelope, approach_optimum
 from .huber import HuberObjective
 from .objective import Metric, RiskObjective
@@ -125,8 +125,9 @@ class Fold:
 
     def _model(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         if self._objective is None:
-            kind = HuberObjective if isinstance(self.loss, Huber) else RiskObjective
-            self._objective = (kind if self.loss.smooth else Envelope)(self.rest, self.loss, alpha, self.metric)
+            kind = HuberObjective if self.loss.learns_scale else RiskObjective
+            kind = Envelope if self.loss.proximal and not self.loss.smooth else kind
+            self._objective = kind(self.rest, self.loss, alpha, self.metric)
         objective = self._objective
         objective.alpha = alpha
         larger = min((known for known in self._ends if known > alpha), default=None)
@@ -137,6 +138,9 @@ class Fold:
             x = approach_optimum(objective, x, CLOSE, CLOSE).x
             objective.keep(str(alpha))
             self._ends[alpha] = x, str(alpha), objective.stiffness
+        elif not self.loss.smooth:  # it has a slope and nothing else
+            x = minimise_by_slopes(objective, x, CLOSE)
+            self._ends[alpha] = x, None, None
         else:
             x = minimise(objective, x, **(objective.settings | {"tolerance": CLOSE})).x
             self._ends[alpha] = x, None, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...config import memory_budget
-from ...losses import Loss, Squared
+from ...losses import Loss
 from ...streams import sample_rows
 from ...validation import option
 from .fold_models import Trials
@@ -30,7 +30,7 @@ def choose_penalty(problem: Problem, loss: Loss) -> Chosen:
         raise ValueError(f"{option('alpha', 'loo')} needs the squared loss and solver 'cholesky' or 'dual'.")
     if isinstance(problem.alpha, float):
         return Chosen(problem.alpha, GIVEN)
-    if isinstance(loss, Squared):
+    if loss.quadratic:
         return probe_alpha(problem)
     rows = int(np.clip(memory_budget() // (64 * int(problem.basis.n_components)), 50, PROBE))
     block = problem.blocks.take(sample_rows(problem.blocks.n_rows, rows, seed=2))

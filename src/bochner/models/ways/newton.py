@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...losses import Huber, Loss, Squared
+from ...losses import Loss
 from ...solvers import Minimum, Solution, at_bounds, minimise, solve_box
 from .huber import HuberObjective
 from .objective import RiskObjective
@@ -18,14 +18,14 @@ BOX_STEPS = 1000  # at most: without a penalty many coordinates change places at
 
 def fit_newton(problem: Problem, loss: Loss, alpha: float, start: np.ndarray | None = None) -> Fit:
     """To the optimum."""
-    objective = (HuberObjective if isinstance(loss, Huber) else RiskObjective)(problem, loss, alpha)
+    objective = (HuberObjective if loss.learns_scale else RiskObjective)(problem, loss, alpha)
     x = objective.zeros() if start is None else start
     return finished(objective, minimise(objective, x, **objective.settings), "Newton with conjugate gradients")
 
 
 def fit_box(problem: Problem, loss: Loss, alpha: float, bound: float, start: np.ndarray | None = None) -> Fit:
     """Coefficients of at most `bound` in size; for the squared loss from the sums alone."""
-    if isinstance(loss, Squared):
+    if loss.quadratic:
         centered = reduce_moments(problem).centered(problem.scale, problem.intercept)
         solution = solve_box(centered.gram, centered.cross, alpha, bound)
         b = solution.coefficients

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...blocks import MemoryBlocks
 from ...config import memory_budget
-from ...losses import Logistic, Loss
+from ...losses import Loss
 from ...solvers import factor_gram, length, sampled_preconditioner
 from ...streams import sample_rows
 from .feature_cache import FeaturesOf, kept_floats
@@ -52,7 +52,7 @@ class RiskObjective:
         single = str(problem.basis.precision) in ("int8", "float32")
         self.blocks = kept_floats(problem, np.float32 if single else np.float64)
         self.kind = kind_of(problem, single, self.blocks.keeps)
-        self.separable = problem.outputs == 1 or not isinstance(loss, Logistic)
+        self.separable = problem.outputs == 1 or loss.separable
         self.rounding = 1e-6 if self.kind == np.float32 else 1e-13
         self._metric = Metric(problem) if metric is None else metric
         self.centred = CentredModel(problem.scale, self._metric.mean)

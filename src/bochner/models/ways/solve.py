@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...config import config_context
-from ...losses import Loss, Squared
+from ...losses import Loss
 from ...moments import FoldedMoments
 from ...solvers import DoublyStochastic
 from . import leave_one_out
@@ -38,7 +38,7 @@ class Way:
 
     @property
     def is_exact(self) -> bool:
-        return isinstance(self.loss, Squared) and self.solver in EXACT
+        return self.loss.quadratic and self.solver in EXACT
 
 
 def solve(problem: Problem, way: Way, remember: Remember) -> tuple[Fit, FoldedMoments | None, HeldOutScores | None]:

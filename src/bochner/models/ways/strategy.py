@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from ...config import config_context, memory_budget
-from ...losses import Exponential, Huber, Loss, Squared, name_of
+from ...losses import Loss, name_of
 from ...ops import threads
 from ...solvers import SGD, Adam, DoublyStochastic
 from ...validation import option, require_choice
@@ -26,14 +26,13 @@ def solver_name(asked: Any) -> str:
 
 def solvers_for(loss: Loss) -> list[str]:
     """The solvers that suit a loss, the one that is taken by itself first."""
-    steps = ["sgd", "adam", "doubly_stochastic"]
-    if isinstance(loss, Squared):
-        return [*EXACT, "newton", "box", *steps]
-    if isinstance(loss, Huber):
+    if loss.learns_scale:
         return ["newton"]
-    if isinstance(loss, Exponential):
-        steps.remove("doubly_stochastic")
-    return ["newton", "box", *steps] if loss.smooth else ["dual", *steps]
+    allowed = list(EXACT) if loss.quadratic else []
+    allowed += ["newton", "box"] if loss.smooth else []
+    if loss.proximal and loss.separable:
+        allowed.append("dual")
+    return [*allowed, "sgd", "adam", *(["doubly_stochastic"] if loss.bounded_slope else [])]
 
 
 def require_combination(loss: Loss, solver: str, max_coefficient: Any) -> None:
@@ -49,12 +48,12 @@ def require_combination(loss: Loss, solver: str, max_coefficient: Any) -> None:
     missing = "whose solution is not linear in the targets"
     if wanted in ("newton", "box") and not loss.smooth:
         missing = "which has kinks, and no curvature for Newton's method"
-    elif isinstance(loss, Huber):
+    elif loss.learns_scale:
         missing = "whose scale only Newton's method learns"
     elif wanted == "doubly_stochastic":
         missing = "whose slope has no bound, so that one step can undo all others"
     elif wanted == "dual":
-        missing = "which is smooth and needs no multipliers"
+        missing = "which has no proximal map for the multipliers"
     raise ValueError(
         f"{option('solver', wanted)} does not go with {option('loss', name)}, {missing}: "
         f"use solver {' or '.join(map(repr, allowed))}."
@@ -67,7 +66,7 @@ def choose_solver(asked: str, loss: Loss, max_coefficient: Any, rows: int, featu
         return asked, "as asked"
     if max_coefficient is not None:
         return "box", "coefficients are bounded"
-    if not isinstance(loss, Squared):
+    if not loss.quadratic:
         return solvers_for(loss)[0], f"the way to the optimum of the {name_of(loss).replace('_', ' ')} loss"
     return choose_exact(rows, features)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...blocks import Block
-from ...losses import EpsilonInsensitive, Loss
+from ...losses import Loss
 from ...streams import sample_rows
 from .problem import Fit, Problem, Units
 
@@ -40,15 +40,14 @@ class Measure:
     def __init__(self, problem: Problem, loss: Loss, units: Units | None = None, targets: bool = True) -> None:
         """`units` are taken if they are known already; without `targets` only weights are changed."""
         self.asked: Any = problem.alpha
-        self.own = own = units_of(problem, targets and not problem.classifies) if units is None else units
+        targets = targets and not problem.classifies and loss.degree is not None
+        self.own = own = units_of(problem, targets) if units is None else units
         self.units = own
         if loss.degree != 2 and not isinstance(problem.alpha, str):  # one penalty for all outputs needs one unit
             self.units = replace(own, spread=np.full_like(own.spread, geometric_mean(own.spread)))
-        self.factor = geometric_mean(self.units.spread) ** (2 - loss.degree) / self.units.weight
-        self.loss = loss
-        if isinstance(loss, EpsilonInsensitive):
-            in_y = loss.epsilon * own.spread if loss.in_spreads else loss.epsilon
-            self.loss = replace(loss, epsilon=in_y / self.units.spread, in_spreads=False)
+        degree = 2 if loss.degree is None else loss.degree  # spreads are 1 then
+        self.factor = geometric_mean(self.units.spread) ** (2 - degree) / self.units.weight
+        self.loss = loss.in_units(own.spread, self.units.spread)
         self.problem = replace(problem, blocks=problem.blocks.map(InUnits(self.units)), alpha=self._penalties())
 
     def _penalties(self) -> Any:
@@ -71,8 +70,8 @@ class Measure:
             alpha = float(given[np.argmin(np.abs(given - alpha))])
         if fit.scale is not None:
             status += f"; scale {listed(fit.scale * units.spread)}"
-        if isinstance(self.loss, EpsilonInsensitive):
-            status += f"; epsilon {listed(self.loss.epsilon * units.spread)}"
+        if self.loss.told_in(units.spread):
+            status += f"; {self.loss.told_in(units.spread)}"
         solution = replace(solution, coefficients=solution.coefficients * units.spread, alpha=alpha, status=status)
         training = None if fit.training is None else replace(fit.training, units=self.own)
         return replace(

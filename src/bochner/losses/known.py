@@ -1,59 +1,26 @@
-"""Losses of scores f against targets y, both (n, k): value, gradient, curvature, and how steep they can be.
-
-Labels are coded -1 and +1; with more than two classes every class has a score. A model minimises the sum of losses over
-rows plus alpha |b|^2. Values do not overflow where the loss itself does not.
-"""
+"""The losses that bochner has. Values do not overflow where the loss itself does not."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, log_expit, softmax
 
-from .validation import require_choice, require_positive
-
-
-@dataclass(frozen=True)
-class Loss(ABC):
-    """A convex loss, a sum over the k outputs of a row unless it says otherwise."""
-
-    classifies = True
-    smooth = True  # whether the gradient is continuous, as Newton's method needs it
-    degree = 1  # of homogeneity: residuals times s, and whatever the loss measures them by, make it s^degree as large
-
-    @abstractmethod
-    def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The loss of each row (n,)."""
-
-    @abstractmethod
-    def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """By the scores (n, k); of a loss with a kink, some subgradient."""
-
-    @abstractmethod
-    def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Second derivatives by each score (n, k); zero where there is none."""
-
-    def hessian_product(self, f: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The second derivative times a change v (n, k) of the scores."""
-        return self.curvature(f, y) * v
-
-    @abstractmethod
-    def lipschitz(self, bound: float) -> float:
-        """How steep the loss of a label is in one score up to `bound` in size; with k scores, up to sqrt(k) of it."""
-
-    def at_zero(self) -> float:
-        """The loss of a score 0 with a label 1."""
-        return float(self.value(np.zeros((1, 1)), np.ones((1, 1)))[0])
+from ..validation import require_choice, require_positive
+from .base import Kinked, Loss, Numbers
+from .foreign import ForeignLoss, LossLike, is_loss_like
 
 
 @dataclass(frozen=True)
 class Squared(Loss):
     """(y - f)^2"""
 
+    quadratic = True
+    smooth = True
+    separable = True
+    bounded_slope = True
     degree = 2
 
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -70,10 +37,8 @@ class Squared(Loss):
 
 
 @dataclass(frozen=True)
-class Hinge(Loss):
+class Hinge(Kinked):
     """max(0, 1 - y f), for each class against the rest."""
-
-    smooth = False
 
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.sum(np.maximum(1.0 - y * f, 0.0), axis=1)
@@ -81,10 +46,7 @@ class Hinge(Loss):
     def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(y * f < 1.0, -y, 0).astype(f.dtype)
 
-    def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.zeros_like(f)
-
-    def prox(self, f: np.ndarray, y: np.ndarray, step: Any) -> np.ndarray:
+    def prox(self, f: np.ndarray, y: np.ndarray, step: Numbers) -> np.ndarray:
         """The proximal map: argmin over t of step loss(t) + (t - f)^2 / 2."""
         margin = y * f
         return y * np.where(margin < 1.0, np.minimum(margin + step, 1.0), margin)
@@ -96,6 +58,10 @@ class Hinge(Loss):
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
     """max(0, 1 - y f)^2, for each class against the rest."""
+
+    smooth = True
+    separable = True
+    bounded_slope = True
 
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.sum(np.maximum(1.0 - y * f, 0.0) ** 2, axis=1)
@@ -113,6 +79,10 @@ class SquaredHinge(Loss):
 @dataclass(frozen=True)
 class Logistic(Loss):
     """log(1 + exp(-y f)) for two classes; for more, -log softmax(f) at the right one, together for all outputs."""
+
+    smooth = True
+    probabilistic = True
+    bounded_slope = True
 
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         if f.shape[1] == 1:
@@ -143,6 +113,9 @@ class Logistic(Loss):
 class Exponential(Loss):
     """exp(-y f), for each class against the rest."""
 
+    smooth = True
+    separable = True
+
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):  # an infinite loss is one that no step is taken to
             return np.sum(np.exp(-y * f), axis=1)
@@ -167,8 +140,12 @@ class Huber(Loss):
     """
 
     epsilon: float = 1.35
-    scale: Any = 1.0
+    scale: Numbers = 1.0
     classifies = False
+    smooth = True
+    separable = True
+    bounded_slope = True
+    learns_scale = True
 
     def __post_init__(self) -> None:
         if not require_positive("epsilon", self.epsilon) > 1.0:
@@ -184,7 +161,7 @@ class Huber(Loss):
     def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(np.abs(f - y) < self.epsilon * self.scale, 2.0 / self.scale, 0.0)
 
-    def best_scale(self, residuals: np.ndarray, weight: np.ndarray, least: Any = 0.0) -> np.ndarray:
+    def best_scale(self, residuals: np.ndarray, weight: np.ndarray, least: Numbers = 0.0) -> np.ndarray:
         """For each column of residuals (n, k) the scale s of smallest loss, sum of w min(r/s, epsilon)^2 = sum of w.
 
         Of sorted residuals it is known how many are near at it; then s^2 = near squares / (total - epsilon^2 far).
@@ -212,17 +189,16 @@ class Huber(Loss):
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(Loss):
+class EpsilonInsensitive(Kinked):
     """max(0, |f - y| - epsilon)
 
     epsilon is in the units of y (one number, or one for each output); with `in_spreads`, as where the loss is given by
     its name, in spreads of y: the median distance from the median, times 1.48, the deviation of normal targets.
     """
 
-    epsilon: Any = 0.1
+    epsilon: Numbers = 0.1
     in_spreads: bool = False
     classifies = False
-    smooth = False
 
     def __post_init__(self) -> None:
         for epsilon in np.ravel(self.epsilon).tolist():
@@ -235,13 +211,17 @@ class EpsilonInsensitive(Loss):
     def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(np.abs(f - y) > self.epsilon, np.sign(f - y), 0.0)
 
-    def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.zeros_like(f)
-
-    def prox(self, f: np.ndarray, y: np.ndarray, step: Any) -> np.ndarray:
+    def prox(self, f: np.ndarray, y: np.ndarray, step: Numbers) -> np.ndarray:
         """The proximal map: argmin over t of step loss(t) + (t - f)^2 / 2."""
         beyond = np.maximum(np.abs(f - y) - self.epsilon, 0.0)
         return f - np.sign(f - y) * np.minimum(beyond, step)
+
+    def in_units(self, spread: np.ndarray, unit: np.ndarray) -> EpsilonInsensitive:
+        in_y = self.epsilon * spread if self.in_spreads else self.epsilon
+        return replace(self, epsilon=in_y / unit, in_spreads=False)
+
+    def told_in(self, unit: np.ndarray) -> str:
+        return "epsilon " + ", ".join(f"{number:.4g}" for number in np.ravel(self.epsilon * unit))
 
     def lipschitz(self, bound: float) -> float:
         return 1.0
@@ -265,16 +245,28 @@ def log_sum_exp(f: np.ndarray) -> np.ndarray:
 
 
 def name_of(loss: Loss) -> str:
-    return next(name for name, known in LOSSES.items() if type(known) is type(loss))
+    """As it is given by name; of a loss that bochner does not have, the name of its class."""
+    known = next((name for name, known in LOSSES.items() if type(known) is type(loss)), None)
+    return known or type(loss.given if isinstance(loss, ForeignLoss) else loss).__name__
 
 
-def loss_of(given: Any, among: Iterable[str]) -> Loss:
-    """A loss from its name, or as it is; one that does not belong there is refused."""
+def loss_of(given: str | Loss | LossLike, among: Iterable[str]) -> Loss:
+    """A loss from its name, or as it is, or from any object with `value` and `gradient`.
+
+    One of bochner's own that does not belong there is refused.
+    """
     among = list(among)
     name = name_of(given) if isinstance(given, Loss) and type(given) in KINDS else given
     if isinstance(name, str) and name in LOSSES and name not in among:
         kind = "labels: use a classifier" if name in CLASSIFYING else "numbers: use a regressor"
         raise ValueError(f"loss={name!r} is for {kind}, or one of {', '.join(map(repr, among))}.")
-    if isinstance(given, Loss) and type(given) in KINDS:
+    if isinstance(given, Loss):
         return given
-    return LOSSES[require_choice("loss", given, among)]
+    if isinstance(given, str):
+        return LOSSES[require_choice("loss", given, among)]
+    if not is_loss_like(given):
+        raise ValueError(
+            f"loss must be one of {', '.join(map(repr, among))}, or an object with the methods value(f, y) and "
+            f"gradient(f, y); got {given!r}."
+        )
+    return ForeignLoss(given)
