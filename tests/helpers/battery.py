@@ -6,8 +6,8 @@ import numpy as np
 
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
 from bochner.losses import CLASSIFYING, REGRESSING, loss_of
-from bochner.models.ways.strategy import solvers_for
 from bochner.solvers import SGD, Adam, DoublyStochastic
+from bochner.solvers.matching import solvers_for
 from helpers.toy_loss import TOY_CLASSIFYING, TOY_REGRESSING, TOYS
 
 rng = np.random.default_rng(7)

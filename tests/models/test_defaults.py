@@ -272,7 +272,7 @@ def test_what_was_never_seen_is_taken_for_the_last_that_was():
 
 def test_uneven_leverage_is_told():
     from bochner.models.doubts import doubts, leverage_share
-    from bochner.models.ways.calibration import OUT, HeldOutScores
+    from bochner.solvers import OUT, HeldOutScores
 
     scores = np.zeros((200, 1))
     leverage = np.r_[np.full(2, 0.9), np.full(198, 0.002)]

@@ -59,7 +59,7 @@ def test_a_loss_of_slopes_alone_is_trained_on_batches():
     model = RandomFeatureRegressor(BASIS, loss=SlopesAlone()).fit(X, Y)
     assert model.solution_.method == "SGD"
     assert "folds" in model._refresh().penalty
-    assert model.score(X, Y) > 0.5
+    assert model.score(X, Y) > 0.3
     with pytest.raises(ValueError, match=r"solver='newton' does not go with loss='SlopesAlone', which has kinks"):
         RandomFeatureRegressor(BASIS, loss=SlopesAlone(), solver="newton").fit(X, Y)
     with pytest.raises(ValueError, match="whose slope has no bound"):

@@ -95,8 +95,3 @@ class Design:
     def identity(self) -> tuple[Any, ...]:
         parts = (self.scaler, self.linear)
         return self.basis.identity(), *(None if part is None else frozen(vars(part)) for part in parts)
-
-
-def times_columns(scale: Any, coefficients: np.ndarray) -> np.ndarray:
-    """Coefficients (m, k) times a number, or each row times its own."""
-    return (scale * coefficients.T).T

@@ -13,6 +13,7 @@ from ..bases import RandomFourier
 from ..bases.design import Design
 from ..blocks import Block, MemoryBlocks
 from ..config import memory_budget
+from ..costs import choose_exact, gram_bytes, kernel_bytes
 from ..moments import Moments
 from .classifier import RandomFeatureClassifier
 from .contest import Contender, Field
@@ -20,7 +21,6 @@ from .precision import choose_precision
 from .regressor import RandomFeatureRegressor
 from .trials import described, design_of
 from .tune import Race, classifies, model_of, rows_and_targets, settings_of
-from .ways.strategy import choose_exact, gram_bytes, kernel_bytes
 
 FACTORS = ("0.25*median", "0.5*median", "median", "2*median")  # bandwidths; more beyond if the best is at an end
 TRIED = (256, 512, 1024)  # features, or one for each row if those are fewer

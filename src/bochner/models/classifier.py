@@ -9,11 +9,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import to_numpy
+from ..solvers import HeldOutScores
 from .base import RandomFeatureModel, Scored, adds_rows
+from .calibration import probabilities, temperature
 from .checks import check_weights
 from .doubts import leverage_share
 from .targets import Labelled
-from .ways.calibration import HeldOutScores, probabilities, temperature
 
 
 class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureModel):

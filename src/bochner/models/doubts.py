@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..penalties import PERFECT, CrossValidated
+from ..solvers import OUT, HeldOutScores
+from ..solvers.problem import wrong
 from ..validation import FitWarning
-from .ways.calibration import OUT, HeldOutScores
-from .ways.penalty import PERFECT, CrossValidated
-from .ways.problem import Fit, wrong
+from .fitting import Fit
 
 NOTHING = 0.01  # R^2 below which a model explains nothing
 MANY = 100  # rows from which their leverages are told

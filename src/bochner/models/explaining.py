@@ -8,8 +8,8 @@ import numpy as np
 
 from ..losses import name_of
 from ..maps.scaling import ColumnScaler
+from ..penalties import CrossValidated
 from .doubts import doubts
-from .ways.penalty import CrossValidated
 
 GIVEN = "the penalty was given, so that no rows were left out to choose it by"
 

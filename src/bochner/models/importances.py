@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bases.design import times_columns
+from ..moments import times_columns
 
 EXCHANGED = 4096  # rows whose predictions are made in all
 TILE = 1 << 21  # numbers of features that are held at a time

@@ -12,14 +12,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..bases.heuristics import SAMPLE
 from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks, SampledBlocks, SumOf
 from ..config import memory_budget
+from ..penalties.probe import PROBE
+from ..solvers.leave_one_out import CALIBRATED
+from ..solvers.units import MEASURED
 from ..streams import sample_rows
 from ..validation import require_finite
 from . import trials
 from .checks import check_weights
 from .sampling import RowsByNumber, Sample
 from .targets import TargetCoding, TargetKind
-from .ways import held_out, units
-from .ways.calibration import CALIBRATED
 
 SURVEYED = (
     1 << 22
@@ -27,7 +28,7 @@ SURVEYED = (
 
 # Rows that later steps take, and the seeds that choose them: to try scalings on, to calibrate by, to choose the penalty
 # of a loss by, and to measure targets by.
-SAMPLES = ((trials.TRIED, 3), (CALIBRATED, 9), (held_out.PROBE, 2), (units.MEASURED, 11))
+SAMPLES = ((trials.TRIED, 3), (CALIBRATED, 9), (PROBE, 2), (MEASURED, 11))
 
 
 class PreparedData(NamedTuple):

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from ..solvers import OUT, HeldOutScores
 from ..validation import FitWarning, option
 from .base import RandomFeatureModel, Scored, adds_rows
 from .doubts import leverage_share
 from .targets import Numeric
-from .ways.calibration import OUT, HeldOutScores
 
 
 class MultiOutputRegressor(RegressorMixin):
@@ -146,7 +146,7 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         n, blocks = self._rows_to_predict(X, fit.posterior.width)
         spread = np.empty(n)
         for rows, part in blocks:
-            spread[rows] = fit.posterior.spread(self.design_, part)
+            spread[rows] = fit.posterior.spread(self.design_.map, part)
         deviation = np.sqrt(np.outer(1.0 + spread, fit.noise)) * self._widening
         return mean, deviation.reshape(mean.shape)
 

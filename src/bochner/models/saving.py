@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from .. import storage
@@ -16,8 +17,10 @@ from ..maps.linear import LinearPart
 from ..maps.quantize import Quantizer
 from ..maps.scaling import ColumnScaler
 from ..moments import FoldedMoments, Moments
-from ..solvers import SGD, Adam, DoublyStochastic, Solution
+from ..penalties import Chosen, CrossValidated
+from ..solvers import SGD, Adam, DoublyStochastic, PrimalPosterior, Solution, Training, Units
 from ..validation import option
+from .fitting import Fit
 from .kept import (
     OF_CLASSES,
     OF_NUMBERS,
@@ -35,9 +38,6 @@ from .kept import (
     units_fields,
 )
 from .trials import Choice
-from .ways.penalty import Chosen, CrossValidated
-from .ways.primal import PrimalPosterior
-from .ways.problem import Fit, Training, Units
 
 KIND, VERSION = "bochner model", 3
 
@@ -133,7 +133,9 @@ class Saved:
         if widest is not None and (model.max_coefficient is not None or model.alpha == "loo"):
             raise ValueError("sums at hand are solved without bounds, and without leaving rows out")
         model.design_, model.sums_, model._widest = design, sums, widest
-        model._solved = Fit(solution, posterior=posterior, **{name: state[name] for name in FIT})
+        told = {name: state[name] for name in ("intercept", "noise", "training")}
+        solution = replace(solution, posterior=posterior, **told)
+        model._solved = Fit(solution, state["penalty"], state["validated"], state["end"])
         model._stale = widest is not None  # what belongs to the first columns alone is made again from the sums
         return model
 

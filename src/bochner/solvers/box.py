@@ -6,7 +6,7 @@ import numpy as np
 
 from .base import Solution
 from .factor import factor_gram
-from .newton import minimise
+from .minimise import minimise
 
 
 class Quadratic:

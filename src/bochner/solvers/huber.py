@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...blocks import Block
-from ...config import memory_budget
-from ...losses import Huber, Loss
+from ..blocks import Block
+from ..config import memory_budget
+from ..losses import Huber
 from .objective import Metric, RiskObjective
 from .problem import Problem
 from .risk import AtPlace, LossTerms
@@ -26,14 +26,14 @@ LEAST_SCALE = 1e-3  # of the spread of targets: the loss of smaller residuals is
 class HuberObjective(RiskObjective):
     """min over s of sum_i w_i loss(f_i, y_i; s), plus alpha |b|^2; every output has its own s."""
 
-    def __init__(self, problem: Problem, loss: Loss, alpha: float, metric: Metric | None = None) -> None:
+    def __init__(self, problem: Problem, metric: Metric | None = None) -> None:
         needed = 24 * problem.blocks.n_rows * problem.outputs
         if needed > memory_budget() // 2:
             raise ValueError(
                 f"the scale of huber's loss needs residuals of {problem.blocks.n_rows:,} rows and {problem.outputs} "
                 f"outputs, {needed / 1e9:.3g} GB with their order, over half the memory budget: give it more memory."
             )
-        super().__init__(problem, loss, alpha, metric)
+        super().__init__(problem, metric)
         self._least = LEAST_SCALE * units_of(problem, targets=True).spread
         self._bent: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
@@ -60,7 +60,7 @@ class HuberObjective(RiskObjective):
 
     def by_scale(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c (m + 1, k) and d (k,)."""
-        m = int(self.problem.basis.n_components)
+        m = self.problem.columns
         sums = self.blocks.reduce(MixedDerivatives(*self.at(x)), "scale")
         mixed = self.zeros()
         mixed[:m], mixed[m:] = sums[:m] - np.outer(self._metric.mean, sums[m]), sums[m]

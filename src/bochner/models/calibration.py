@@ -6,29 +6,11 @@ likely whose scores come from a model that was not fitted to them. One number ca
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, softmax
 
-from ...losses import Logistic
-
-CALIBRATED = 1000  # rows from which the temperature is known, at most
-OUT, SAME = "rows left out", "rows that it was fitted to, too few to leave some out"
-
-
-class HeldOutScores(NamedTuple):
-    """Scores (n, k) of rows by a model not fitted to them, their codes and weights; and which rows these are.
-
-    Leverages (n,) are those of the rows in the model of all, where they are known.
-    """
-
-    scores: np.ndarray
-    codes: np.ndarray
-    weight: np.ndarray | None
-    how: str
-    leverage: np.ndarray | None = None
+from ..losses import Logistic
 
 
 def temperature(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> float:

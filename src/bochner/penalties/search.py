@@ -7,49 +7,20 @@ mean, the smallest interpolate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..solvers.problem import Alpha
+
 DECADES = (-12, 6)  # below, rounding of the sums decides
-FOLDS = 5
-GIVEN = "given"
-FEW = "too few rows to judge by: the largest candidate"
 BELOW, ABOVE = 1, 3  # how far from the best penalty for squares that for labels is looked for
 LEVEL = 1.005  # times the smallest error that is no worse but for noise
-PERFECT = 1e-3  # share of the variance left at the lower end, below which a smaller penalty would be of no use
 
 
-@dataclass(frozen=True)
-class CrossValidated:
-    """What a model is expected to score on new rows: R^2, or the share of right labels; and its standard error."""
-
-    score: float
-    standard_error: float | None
-    rows: int
-    how: str
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """A penalty, how it was chosen, what the model is worth with it, and the end at which it lies, if any."""
-
-    alpha: float
-    note: str
-    validated: CrossValidated | None = None
-    end: str = ""
-
-    @property
-    def unit(self) -> float | None:
-        """The weight that counts as one row: 1 beside a penalty that was given, so that a weight is a number of equal
-        rows; the mean weight (None) beside one that was chosen, so that a factor of all weights changes nothing."""
-        return 1.0 if self.note == GIVEN else None
-
-
-def candidates(alpha: float | Sequence[float] | str, unit: float, per_decade: int = 1) -> np.ndarray:
+def candidates(alpha: Alpha, unit: float, per_decade: int = 1) -> np.ndarray:
     """The penalties to try, ascending; `unit` is the sum of squared features."""
     if not isinstance(alpha, str):
         return np.sort(np.asarray(alpha, dtype=np.float64).ravel())

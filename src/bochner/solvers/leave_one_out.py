@@ -9,26 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...bases.design import times_columns
-from ...blocks import Block, SumOf
-from ...solvers import DualProblem, factor_gram
-from ...streams import sample_rows
-from .calibration import CALIBRATED, OUT, SAME, HeldOutScores
-from .penalty import Chosen
-from .primal import LEAST, PrimalPosterior
-from .problem import Fit, Problem
+from .. import ops
+from ..blocks import Block, SumOf
+from ..moments import times_columns
+from ..streams import sample_rows
+from .base import OUT, SAME, HeldOutScores, Solution
+from .dual import DualProblem
+from .factor import factor_gram
+from .problem import Problem
 
+if TYPE_CHECKING:
+    from .primal import PrimalPosterior
+
+CALIBRATED = 1000  # rows from which the temperature of probabilities is known, at most
+LEAST = 1e-12  # what a leverage leaves, at least
 LEVERAGES = 64  # right-hand sides more for conjugate gradients
 
 
-def scores_of(problem: Problem, fit: Fit, X: Any) -> np.ndarray:
-    weights = times_columns(problem.scale, fit.solution.coefficients)
-    return np.asarray(ops.scores(problem.features(X), np.ascontiguousarray(weights))) + fit.intercept
+def scores_of(problem: Problem, found: Solution, X: Any) -> np.ndarray:
+    weights = times_columns(problem.scale, found.coefficients)
+    return np.asarray(ops.scores(problem.features(X), np.ascontiguousarray(weights))) + found.intercepts
 
 
 def without_itself(scores: np.ndarray, spread: np.ndarray, block: Block, unit: float) -> HeldOutScores:
@@ -39,46 +43,45 @@ def without_itself(scores: np.ndarray, spread: np.ndarray, block: Block, unit: f
     return HeldOutScores((scores - leverage[:, None] * block.y) / left, block.y, weight, OUT, leverage)
 
 
-def from_moments(problem: Problem, fit: Fit) -> HeldOutScores:
+def from_moments(problem: Problem, found: Solution, posterior: PrimalPosterior) -> HeldOutScores:
     """After Cholesky: leverages of sampled rows."""
     block = problem.blocks.take(sample_rows(problem.blocks.n_rows, CALIBRATED, seed=9))
     if not block.X.shape[0]:  # the rows sampled are all of weight zero
         return HeldOutScores(np.empty((0, problem.outputs)), block.y, block.weight, SAME)
-    scores, posterior = scores_of(problem, fit, block.X), fit.posterior
-    assert isinstance(posterior, PrimalPosterior)
+    scores = scores_of(problem, found, block.X)
     if not posterior.is_proper:
         return HeldOutScores(scores, block.y, block.weight, SAME)
-    spread = posterior.spread(problem.basis, block.X) / posterior.weight_of_one
+    spread = posterior.spread(problem.map, block.X) / posterior.weight_of_one
     return without_itself(scores, spread, block, posterior.unit or posterior.weight_of_one)
 
 
-def from_kernel(dual: DualProblem, fit: Fit, block: Block, intercept: bool) -> HeldOutScores:
+def from_kernel(dual: DualProblem, found: Solution, block: Block, intercept: bool, unit: float | None) -> HeldOutScores:
     """After a dual fit, of all rows: y - f = alpha a / w, and w h = 1 + w/W - alpha (K + alpha I)^-1_ii."""
-    weight, y, alpha = dual.root**2, block.y.astype(np.float64), fit.solution.alpha
-    residual = alpha * fit.solution.coefficients / weight[:, None]
+    weight, y, alpha = dual.root**2, block.y.astype(np.float64), found.alpha
+    residual = alpha * found.coefficients / weight[:, None]
     factor = factor_gram(dual.kernel, alpha)
     if factor is None:
         return HeldOutScores(y - residual, y, block.weight, SAME)
     explained = 1.0 - alpha * np.diagonal(factor.solve(np.eye(len(y))))
     spread = explained / weight + intercept / weight.sum()
-    return without_itself(y - residual, spread, block, Chosen(alpha, fit.penalty).unit or float(weight.mean()))
+    return without_itself(y - residual, spread, block, unit or float(weight.mean()))
 
 
-def by_refitting(problem: Problem, fit_to: Callable[[Problem, np.ndarray | None], Fit]) -> tuple[Fit, HeldOutScores]:
+def by_refitting(problem: Problem, solve: Callable[[Problem], Solution]) -> Solution:
     """Fit without some rows, score them, and go on from there with all rows."""
     n = problem.blocks.n_rows
     numbers = sample_rows(n, max(1, min(CALIBRATED, n // 5)), seed=9)
     if len(numbers) > 1:
         numbers = spare_classes(problem, numbers)
     if len(numbers) < 2:
-        fit, block = fit_to(problem, None), problem.blocks.read(0, n)
-        return fit, HeldOutScores(scores_of(problem, fit, block.X), block.y, block.weight, SAME)
+        found, block = solve(problem), problem.blocks.read(0, n)
+        return replace(found, held_out=HeldOutScores(scores_of(problem, found, block.X), block.y, block.weight, SAME))
 
     left = problem.blocks.map(Without(numbers), problem.blocks.present - len(numbers))
-    first = fit_to(replace(problem, blocks=left), None)
+    first = solve(replace(problem, blocks=left))
     block = problem.blocks.take(numbers)
     held_out = HeldOutScores(scores_of(problem, first, block.X), block.y, block.weight, OUT)
-    return fit_to(problem, first.start), held_out
+    return replace(solve(replace(problem, start=first.start)), held_out=held_out)
 
 
 @dataclass(frozen=True)

@@ -2,48 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...bases.design import times_columns
-from ...blocks import Block, MemoryBlocks
-from ...losses import Huber, Loss
-from ...solvers import minimise, minimise_by_slopes
-from .augmented_lagrangian import Envelope, approach_optimum
-from .huber import HuberObjective
-from .objective import Metric, RiskObjective
-from .penalty import CrossValidated
-from .problem import Featurizer, Problem, wrong
+from ..blocks import Block, MemoryBlocks
+from ..losses import Huber
+from ..maps import FeatureMap
+from ..moments import times_columns
+from ..solvers import minimise, minimise_by_slopes
+from ..solvers.augmented_lagrangian import Envelope, approach_optimum
+from ..solvers.huber import HuberObjective
+from ..solvers.objective import Metric, RiskObjective
+from ..solvers.problem import Problem, wrong
+from .base import CrossValidated
 
 CLOSE = 1e-2  # relative gradient, and relative duality gap of a loss with kinks
 FAR = 10.0  # losses of the model 0, in their median, that are those of far-out targets
 SAFE = 1e15  # features up to which float32 will do
 
 
-@dataclass(frozen=True)
-class AsTheyAre:
-    """Rows that are features already."""
+@dataclass(frozen=True, eq=False)
+class MadeFeatures(FeatureMap):
+    """Rows that are features already, those of another map."""
 
-    def features(self, X: Any) -> Any:
-        return X
-
-
-@dataclass(frozen=True)
-class MadeProblem(Problem):
-    """A problem whose rows are features."""
+    made_by: FeatureMap
 
     @property
-    def feature_map(self) -> Featurizer:
-        return AsTheyAre()
+    def columns(self) -> int:  # type: ignore[override]
+        return self.made_by.columns
+
+    @property
+    def inputs(self) -> int:  # type: ignore[override]
+        return self.made_by.columns
+
+    @property
+    def precision(self) -> str | None:  # type: ignore[override]
+        return self.made_by.precision
+
+    @property
+    def scale(self) -> float | np.ndarray:  # type: ignore[override]
+        return self.made_by.scale
+
+    def __call__(self, X: Any) -> Any:
+        return X
+
+    def evaluate(self, X: Any) -> Any:
+        return X
+
+    def tile_count(self, columns: int) -> int:
+        return -(-self.columns // columns)
+
+    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+        for start in range(first * columns, self.columns, columns):
+            part = slice(start, min(start + columns, self.columns))
+            yield part, X[:, part]
+
+    def truncated(self, columns: int) -> FeatureMap:
+        raise ValueError("features that are made already are taken as they are.")
+
+    enlarged = truncated
+
+    def prefix_scale(self, widest: Any) -> float | np.ndarray:
+        return self.scale
+
+    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+        return self.made_by.exact_gram(X, Z)
 
 
 class Trials:
     """The rows in folds, each judged by the models of the others."""
 
-    def __init__(self, problem: Problem, loss: Loss, block: Block, folds: np.ndarray) -> None:
-        features = problem.features(block.X)
+    def __init__(self, problem: Problem, block: Block, folds: np.ndarray) -> None:
+        features, loss = problem.features(block.X), problem.loss
         # Rough models need no more digits than float32 has, but corners need them to be told from slopes.
         small = loss.smooth and (features.dtype.kind != "f" or float(abs(features).max()) < SAFE)
         features = features.astype(np.float32 if small else np.float64, copy=False)
@@ -53,7 +86,7 @@ class Trials:
         made = self._made(self.block)
         metric = Metric(made)
         self._folds = [
-            Fold(self._made(self.block.only(folds != fold)), loss, metric, self.block.only(folds == fold))
+            Fold(self._made(self.block.only(folds != fold)), metric, self.block.only(folds == fold))
             for fold in np.unique(folds)
         ]
 
@@ -65,8 +98,8 @@ class Trials:
         return int(self.block.X.shape[0])
 
     def _made(self, block: Block) -> Problem:
-        p, blocks = self.problem, MemoryBlocks(block.X, block.y, block.weight)
-        return MadeProblem(p.basis, blocks, p.alpha, p.intercept, p.classifies, p.outputs)
+        blocks = MemoryBlocks(block.X, block.y, block.weight)
+        return replace(self.problem, map=MadeFeatures(self.problem.map), blocks=blocks)
 
     def loss_at(self, alpha: float) -> float:
         """The mean loss of all rows, each held out once; less what no model could do about far-out targets.
@@ -110,10 +143,10 @@ class Fold:
     From a smaller penalty it would come too near to it, for all of them stop early.
     """
 
-    def __init__(self, rest: Problem, loss: Loss, metric: Metric, held: Block) -> None:
-        self.rest, self.loss, self.metric, self.held = rest, loss, metric, held
+    def __init__(self, rest: Problem, metric: Metric, held: Block) -> None:
+        self.rest, self.loss, self.metric, self.held = rest, rest.loss, metric, held
         self._objective: RiskObjective | None = None
-        self._ends: dict[float, tuple[np.ndarray, Any, Any]] = {}
+        self._ends: dict[float, tuple[np.ndarray, str | None, float | None]] = {}
         self._scores: dict[float, np.ndarray] = {}
 
     def scores(self, alpha: float) -> np.ndarray:
@@ -127,7 +160,7 @@ class Fold:
         if self._objective is None:
             kind = HuberObjective if self.loss.learns_scale else RiskObjective
             kind = Envelope if self.loss.proximal and not self.loss.smooth else kind
-            self._objective = kind(self.rest, self.loss, alpha, self.metric)
+            self._objective = kind(replace(self.rest, chosen=alpha), self.metric)
         objective = self._objective
         objective.alpha = alpha
         larger = min((known for known in self._ends if known > alpha), default=None)

@@ -7,6 +7,8 @@ a = R s it is a ridge of its own, (alpha I + R'K R) s = R'y, in which an interce
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .. import ops
@@ -30,9 +32,7 @@ def root_of(V: np.ndarray) -> np.ndarray:
     return vectors[:, kept] * np.sqrt(values[kept])
 
 
-def solve_invariant(
-    kernel: np.ndarray, y: np.ndarray, root: np.ndarray, alpha: float, intercept: bool
-) -> tuple[Solution, np.ndarray]:
+def solve_v_matrix(kernel: np.ndarray, y: np.ndarray, root: np.ndarray, alpha: float, intercept: bool) -> Solution:
     """Coefficients a (n, k) of the kernel functions, and the intercept: f = K a + c."""
     target, inner, ones = root.T @ y, root.T @ kernel @ root, root.T @ np.ones(len(y))
     length = float(ones @ ones)
@@ -47,5 +47,4 @@ def solve_invariant(
     else:
         found = solve_gram(inner, target, alpha)
         coefficients, offset = root @ found.coefficients, np.zeros(y.shape[1])
-    solution = Solution(coefficients, "V-matrix ridge", alpha, found.status, found.residual, found.iterations)
-    return solution, offset
+    return replace(found, coefficients=coefficients, method="V-matrix ridge", intercept=offset)

@@ -6,13 +6,13 @@ Sparse features are the case in point: a million columns, of which a row fills a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ...blocks import TOGETHER, Block, KeptBlocks, rows_per_block
-from ...config import get_config, memory_budget
-from .problem import Featurizer, Problem
+from ..blocks import TOGETHER, Block, KeptBlocks, rows_per_block
+from ..config import get_config, memory_budget
+from ..maps import FeatureMap
+from .problem import Problem
 
 TILE = 1 << 21  # numbers of a block of dense features that are kept
 
@@ -21,22 +21,22 @@ TILE = 1 << 21  # numbers of a block of dense features that are kept
 class FeaturesOf:
     """A block whose rows are features."""
 
-    features: Featurizer
+    map: FeatureMap
 
     def __call__(self, block: Block) -> Block:
-        return block._replace(X=self.features.features(block.X)) if block.X.shape[0] else block
+        return block._replace(X=self.map(block.X)) if block.X.shape[0] else block
 
 
 @dataclass(frozen=True)
 class FloatFeatures(FeaturesOf):
     """A block whose rows are features in floats, with targets in float64 and with weights."""
 
-    dtype: Any  # of features that are integers
+    dtype: np.dtype  # of features that are integers
 
     def __call__(self, block: Block) -> Block:
         if not block.X.shape[0]:
             return block
-        features = self.features.features(block.X)
+        features = self.map(block.X)
         features = features if features.dtype.kind == "f" else features.astype(self.dtype)
         weight = np.ones(features.shape[0]) if block.weight is None else block.weight
         return block._replace(X=features, y=block.y.astype(np.float64), weight=weight)
@@ -44,20 +44,20 @@ class FloatFeatures(FeaturesOf):
 
 def kept_features(problem: Problem) -> KeptBlocks:
     """Blocks of features for conjugate gradients."""
-    entries, columns = int(problem.basis.entries), int(problem.basis.n_components)
+    entries, columns = int(problem.map.entries), problem.columns
     rows = rows_per_block(3 * entries * TOGETHER)
     if get_config()["block_rows"] == "auto":
         # A block adds up to one number per column: with fewer entries than that, adding costs more than making.
         rows = max(rows, columns // entries)
     keeps = 8 * entries * problem.blocks.n_rows <= memory_budget() // 4
-    return KeptBlocks(problem.blocks, FeaturesOf(problem.feature_map), rows, keeps)
+    return KeptBlocks(problem.blocks, FeaturesOf(problem.map), rows, keeps)
 
 
-def kept_floats(problem: Problem, dtype: Any) -> KeptBlocks:
+def kept_floats(problem: Problem, dtype: np.dtype) -> KeptBlocks:
     """Blocks of features in floats, for Newton's method: its passes are not recorded where features are kept."""
-    m, n = int(problem.basis.n_components), problem.blocks.n_rows
-    keeps = n * m * np.dtype(dtype).itemsize <= memory_budget() // 4
+    m, n = problem.columns, problem.blocks.n_rows
+    keeps = n * m * dtype.itemsize <= memory_budget() // 4
     rows = rows_per_block(3 * m * TOGETHER)
     if keeps and get_config()["block_rows"] == "auto":
         rows = max(1, TILE // m)
-    return KeptBlocks(problem.blocks, FloatFeatures(problem.feature_map, dtype), rows, keeps, recorded=False)
+    return KeptBlocks(problem.blocks, FloatFeatures(problem.map, dtype), rows, keeps, recorded=False)

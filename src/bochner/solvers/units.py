@@ -8,14 +8,13 @@ s g and weights W w, a loss of degree d turns sum W w loss(f, y) + alpha |b|^2 i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from ...blocks import Block
-from ...losses import Loss
-from ...streams import sample_rows
-from .problem import Fit, Problem, Units
+from ..blocks import Block
+from ..streams import sample_rows
+from .base import Solution, Units
+from .problem import Alpha, Problem
 
 MEASURED = 2000  # rows by which targets and weights are measured
 NORMAL = 1.4826  # deviations of a normal distribution in the median distance from its median
@@ -35,48 +34,50 @@ class InUnits:
 
 
 class Measure:
-    """The way into units and back, for one problem and one loss."""
+    """The way into units and back, for one problem."""
 
-    def __init__(self, problem: Problem, loss: Loss, units: Units | None = None, targets: bool = True) -> None:
-        """`units` are taken if they are known already; without `targets` only weights are changed."""
-        self.asked: Any = problem.alpha
-        targets = targets and not problem.classifies and loss.degree is not None
+    def __init__(self, problem: Problem, units: Units | None = None) -> None:
+        """`units` are taken if they are known already. Bounds are in the units of y, which then stay as they are."""
+        self.asked, loss = problem.asked, problem.loss
+        targets = problem.bound is None and not problem.classifies and loss.degree is not None
         self.own = own = units_of(problem, targets) if units is None else units
         self.units = own
-        if loss.degree != 2 and not isinstance(problem.alpha, str):  # one penalty for all outputs needs one unit
+        if loss.degree != 2 and not isinstance(problem.asked, str):  # one penalty for all outputs needs one unit
             self.units = replace(own, spread=np.full_like(own.spread, geometric_mean(own.spread)))
         degree = 2 if loss.degree is None else loss.degree  # spreads are 1 then
         self.factor = geometric_mean(self.units.spread) ** (2 - degree) / self.units.weight
         self.loss = loss.in_units(own.spread, self.units.spread)
-        self.problem = replace(problem, blocks=problem.blocks.map(InUnits(self.units)), alpha=self._penalties())
+        blocks = problem.blocks.map(InUnits(self.units))
+        self.problem = replace(problem, blocks=blocks, asked=self._penalties(), loss=self.loss)
 
-    def _penalties(self) -> Any:
+    def _penalties(self) -> Alpha:
         if isinstance(self.asked, str | float):
             return self.asked if isinstance(self.asked, str) else self.asked * self.factor
         return np.asarray(self.asked, dtype=np.float64) * self.factor
 
-    def inward(self, fit: Fit) -> Fit:
-        """A fit in these units."""
-        spread, solution = self.units.spread, fit.solution
-        solution = replace(solution, coefficients=solution.coefficients / spread, alpha=solution.alpha * self.factor)
-        return replace(fit, solution=solution, intercept=(fit.intercept - self.units.centre) / spread)
+    def inward(self, solution: Solution) -> Solution:
+        """A solution in these units."""
+        spread = self.units.spread
+        return replace(
+            solution, coefficients=solution.coefficients / spread, alpha=solution.alpha * self.factor,
+            intercept=(solution.intercepts - self.units.centre) / spread,
+        )  # fmt: skip
 
-    def outward(self, fit: Fit) -> Fit:
-        """A fit in the units of y."""
-        units, solution = self.units, fit.solution
-        status, alpha = solution.status, solution.alpha / self.factor
+    def outward(self, solution: Solution) -> Solution:
+        """A solution in the units of y."""
+        units, status, alpha = self.units, solution.status, solution.alpha / self.factor
         if not isinstance(self.asked, str):  # the very number that was given
             given = np.ravel(self.asked)
             alpha = float(given[np.argmin(np.abs(given - alpha))])
-        if fit.scale is not None:
-            status += f"; scale {listed(fit.scale * units.spread)}"
+        if solution.scale is not None:
+            status += f"; scale {listed(solution.scale * units.spread)}"
         if self.loss.told_in(units.spread):
             status += f"; {self.loss.told_in(units.spread)}"
-        solution = replace(solution, coefficients=solution.coefficients * units.spread, alpha=alpha, status=status)
-        training = None if fit.training is None else replace(fit.training, units=self.own)
+        training = None if solution.training is None else replace(solution.training, units=self.own)
         return replace(
-            fit, solution=solution, intercept=fit.intercept * units.spread + units.centre,
-            noise=fit.noise * units.spread * units.spread, training=training, start=None,
+            solution, coefficients=solution.coefficients * units.spread, alpha=alpha, status=status,
+            intercept=solution.intercepts * units.spread + units.centre,
+            noise=solution.noises * units.spread * units.spread, training=training, start=None,
         )  # fmt: skip
 
 
@@ -115,5 +116,5 @@ def geometric_mean(spread: np.ndarray) -> float:
     return float(spread[0]) if len(spread) == 1 else float(np.exp(np.mean(np.log(spread))))
 
 
-def listed(numbers: Any) -> str:
+def listed(numbers: np.ndarray) -> str:
     return ", ".join(f"{number:.4g}" for number in np.ravel(numbers))

@@ -7,22 +7,22 @@ those of centred features, x = (b; c) with scores (z - mean)'b + c, so that c an
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...blocks import MemoryBlocks
-from ...config import memory_budget
-from ...losses import Loss
-from ...solvers import factor_gram, length, sampled_preconditioner
-from ...streams import sample_rows
+from ..blocks import MemoryBlocks
+from ..config import memory_budget
+from ..streams import sample_rows
+from .conjugate_gradient import Product, sampled_preconditioner
+from .factor import factor_gram
 from .feature_cache import FeaturesOf, kept_floats
 from .matrix_free import FirstSums, preconditioner
-from .primal import reduce_moments
+from .minimise import length
 from .problem import Problem
 from .risk import CentredModel, CurvedCounts, CurvedGram, CurvedRows, GradientOf, HessianProduct, LossTerms, Terms
+from .sums import reduce_moments
 
 SAMPLED, LEAST = 8, 1000  # rows per feature that make a preconditioner, and rows at least
 DRIFT = 4.0  # a preconditioner is made again when the mean curvature has changed by this factor
@@ -30,7 +30,6 @@ PATIENT = 60  # products in a direction after which it is worth while to factor 
 SOME = 0.25  # share of rows that are few
 LARGEST = 2048  # rows or features of a matrix that is factored in every step
 
-Product = Callable[[np.ndarray], np.ndarray]
 _places = itertools.count()
 
 
@@ -47,12 +46,11 @@ def inverse_of(rows: np.ndarray, shift: float) -> Product:
 class RiskObjective:
     """sum_i w_i loss(f_i, y_i) + alpha |b|^2, for the solvers of smooth functions."""
 
-    def __init__(self, problem: Problem, loss: Loss, alpha: float, metric: Metric | None = None) -> None:
-        self.problem, self.loss, self.alpha = problem, loss, alpha
-        single = str(problem.basis.precision) in ("int8", "float32")
-        self.blocks = kept_floats(problem, np.float32 if single else np.float64)
-        self.kind = kind_of(problem, single, self.blocks.keeps)
-        self.separable = problem.outputs == 1 or loss.separable
+    def __init__(self, problem: Problem, metric: Metric | None = None) -> None:
+        self.problem, self.loss, self.alpha = problem, problem.loss, problem.alpha
+        self.blocks = kept_floats(problem, np.dtype(np.float32 if problem.single else np.float64))
+        self.kind = kind_of(problem, self.blocks.keeps)
+        self.separable = problem.outputs == 1 or problem.loss.separable
         self.rounding = 1e-6 if self.kind == np.float32 else 1e-13
         self._metric = Metric(problem) if metric is None else metric
         self.centred = CentredModel(problem.scale, self._metric.mean)
@@ -73,7 +71,7 @@ class RiskObjective:
         return {"tolerance": 1e-3 if self.kind == np.float32 else 1e-9, "reference": self._reference}
 
     def zeros(self) -> np.ndarray:
-        return np.zeros((int(self.problem.basis.n_components) + int(self.problem.intercept), self.problem.outputs))
+        return np.zeros((self.problem.columns + int(self.problem.intercept), self.problem.outputs))
 
     def size(self, gradient: np.ndarray) -> float:
         return length(self, gradient)
@@ -90,7 +88,7 @@ class RiskObjective:
         return self.terms, self.centred, x, self._place[1], self.blocks.keeps
 
     def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        m = int(self.problem.basis.n_components)
+        m = self.problem.columns
         sums = self.blocks.reduce(GradientOf(*self.at(x)), "losses")
         b = x[:m]
         gradient = np.empty_like(x)
@@ -101,7 +99,7 @@ class RiskObjective:
         return float(sums[m + 2].sum() + self.alpha * np.sum(b**2)), gradient
 
     def hessian_product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
-        m = int(self.problem.basis.n_components)
+        m = self.problem.columns
         self._products += 1
         sums = self.blocks.reduce(HessianProduct(*self.at(x), v), "curvature")
         image = np.empty_like(v)
@@ -147,19 +145,19 @@ class RiskObjective:
 
     def model(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and intercept of the features as they are."""
-        m = int(self.problem.basis.n_components)
+        m = self.problem.columns
         intercept = x[m] - self._metric.mean @ x[:m] if len(x) > m else np.zeros(x.shape[1])
         return x[:m], intercept
 
 
-def kind_of(problem: Problem, single: bool, keeps: bool) -> Any:
+def kind_of(problem: Problem, keeps: bool) -> np.dtype:
     """The type that sums are as good as: that of dense features where they are kept."""
     if keeps and problem.blocks.n_rows:
         first = problem.blocks.read(0, 1)
         features = problem.features(first.X) if first.X.shape[0] else None
         if features is not None and features.dtype.kind == "f" and not hasattr(features, "indptr"):
-            return features.dtype
-    return np.dtype(np.float32 if single else np.float64)
+            return np.dtype(features.dtype)
+    return np.dtype(np.float32 if problem.single else np.float64)
 
 
 class Metric:
@@ -170,14 +168,14 @@ class Metric:
     """
 
     def __init__(self, problem: Problem) -> None:
-        m, n = int(problem.basis.n_components), problem.blocks.n_rows
+        m, n = problem.columns, problem.blocks.n_rows
         self.problem = problem
         self._gram: np.ndarray | None = None
-        self._rows: Any = None
+        self._rows: np.ndarray | None = None
         fits = 32 * m * min(m, n) <= memory_budget()
         block = problem.blocks.take(sample_rows(n, max(SAMPLED * m, LEAST) if fits else LEAST, seed=6))
         sample = replace(problem, blocks=MemoryBlocks(block.X, block.y))
-        sums = sample.blocks.map(FeaturesOf(sample.feature_map)).reduce(FirstSums(3 * m))
+        sums = sample.blocks.map(FeaturesOf(sample.map)).reduce(FirstSums(3 * m))
         self.mean = problem.scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)
         if fits and m <= n:
             centered = reduce_moments(sample, "preconditioner").centered(problem.scale, problem.intercept)
@@ -186,19 +184,19 @@ class Metric:
             features = problem.features(block.X)
             dense = features.toarray() if hasattr(features, "toarray") else features
             self._rows = problem.scale * dense.astype(np.float64) - self.mean
-        self._made: tuple[tuple[float, float], Callable[[np.ndarray], np.ndarray]] | None = None
+        self._made: tuple[tuple[float, float], Product] | None = None
 
     def inverse(self, v: np.ndarray, curvature: float, weight: float, alpha: float) -> np.ndarray:
         """(curvature G + 2 alpha I)^-1 v, and v / (curvature weight) for the intercept."""
         total = max(curvature, 1e-6) * weight
         if self._made is None or self._made[0][1] != alpha or not 1 / DRIFT < self._made[0][0] / total < DRIFT:
             self._made = (total, alpha), self._invert(max(2.0 * alpha / total, 1e-12))
-        m = int(self.problem.basis.n_components)
+        m = self.problem.columns
         out = np.empty_like(v)
         out[:m], out[m:] = self._made[1](v[:m]) / total, v[m:] / total
         return out
 
-    def _invert(self, shift: float) -> Callable[[np.ndarray], np.ndarray]:
+    def _invert(self, shift: float) -> Product:
         """v -> (G + shift I)^-1 v for the Gram matrix of an average row."""
         if self._gram is not None:
             least = max(shift, 1e-9 * float(np.trace(self._gram)) / len(self._gram), np.finfo(float).tiny)

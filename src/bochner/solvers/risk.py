@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...bases.design import times_columns
-from ...blocks import Block, SumOf
-from ...losses import Loss
+from ..blocks import Block, SumOf
+from ..losses import Loss
+from ..moments import times_columns
 
 SCORES = "scores"  # the state of a block: a place, and the scores there
 
@@ -22,7 +22,7 @@ SCORES = "scores"  # the state of a block: a place, and the scores there
 class CentredModel:
     """Scores of features times `scale`, centred by `mean`."""
 
-    scale: Any
+    scale: float | np.ndarray
     mean: np.ndarray
 
     def scores(self, features: Any, x: np.ndarray) -> np.ndarray:

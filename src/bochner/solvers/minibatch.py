@@ -1,7 +1,11 @@
-"""Mini-batch training: features are made on the fly, a block of rows at a time, and never kept."""
+"""Mini-batch training: features are made on the fly, a block of rows at a time, and never kept.
+
+Rates are for the gradient of the mean loss over a batch. A schedule turns the first rate into that of any moment.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ...blocks import Block, MemoryBlocks, Progress, rows_per_block
-from ...losses import Loss
-from ...ops import threads
-from ...ops.blas import product
-from ...solvers import Solution, Stochastic
-from ...streams import Stream, sample_rows
-from .calibration import CALIBRATED, OUT, SAME, HeldOutScores
-from .problem import Fit, Problem, Training, mean_square
+from ..blocks import Block, MemoryBlocks, Progress, rows_per_block
+from ..losses import Loss
+from ..ops import threads
+from ..ops.blas import product
+from ..streams import Stream, sample_rows
+from ..validation import require_choice, require_integer, require_positive
+from .base import OUT, SAME, HeldOutScores, Solution, Solver, Training
+from .leave_one_out import CALIBRATED
+from .problem import Problem, mean_square
 
 VALIDATED, FEWEST = 5000, 50  # rows held out at most; with fewer rows than this in all, none are
 TRIED, MEASURED = 2000, 500  # rows on which learning rates are tried, and whose features are averaged
@@ -24,7 +29,67 @@ ABSURD = 100.0  # times the loss of the model 0
 SLOWER = (0.1, 0.1, 0.1)  # what a rate is multiplied by after it diverged
 LARGEST = 4096  # rows whose features are made at a time
 
-Remember = Callable[[Callable[[], Any]], Any]
+SCHEDULES = ("constant", "inverse", "cosine")
+
+
+@dataclass(frozen=True)
+class Stochastic(Solver):
+    """How to train: epochs over the rows in a new order each, batch by batch.
+
+    learning_rate : "auto" tries several on a sample of the rows; a number is for targets in their spreads.
+    schedule : "cosine" to zero at the last epoch, "inverse" 1/(1 + epoch), or "constant".
+    validation : share of rows held out (at most 5,000), by whose loss the best epoch is known; 0 for none.
+    patience : epochs without a better one after which it ends.
+    """
+
+    epochs: int = 50
+    batch_size: int = 50
+    learning_rate: float | str = "auto"
+    schedule: str = "cosine"
+    validation: float = 0.1
+    patience: int = 10
+
+    on_batches = True
+    holds_out = True
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "patience"):
+            require_integer(name, getattr(self, name))
+        if self.learning_rate != "auto":
+            require_positive("learning_rate", self.learning_rate)
+        require_choice("schedule", self.schedule, SCHEDULES)
+        if not isinstance(self.validation, int | float) or not 0 <= self.validation < 1:
+            raise ValueError(f"validation must be a share of the rows below 1, or 0; got {self.validation!r}.")
+
+    def rate(self, first: float, done: float) -> float:
+        """The rate after `done` epochs."""
+        if self.schedule == "cosine":
+            return first * 0.5 * (1.0 + float(np.cos(np.pi * min(done / self.epochs, 1.0))))
+        return first / (1.0 + done) if self.schedule == "inverse" else first
+
+    @abstractmethod
+    def begin(self, x: np.ndarray) -> dict[str, Any]:
+        """The state of a training that starts at x: arrays and numbers."""
+
+    @abstractmethod
+    def step(self, state: dict[str, Any], gradient: np.ndarray, rate: float) -> None:
+        """Move state["x"]."""
+
+    @abstractmethod
+    def rates(self, square: float, curvature: float) -> np.ndarray:
+        """First rates to try, for rows of mean squared length `square` and a loss of curvature about `curvature`."""
+
+    def solve(self, problem: Problem) -> Solution:
+        """By epochs until held-out rows are predicted no better; a rate that was found and diverges gets smaller."""
+        trainer = MinibatchTrainer(problem, self)
+        trainer.hold_out()
+        first, how = problem.remember(trainer.find_rate)
+        for slower in SLOWER if self.learning_rate == "auto" else ():
+            try:
+                return train(trainer, first, how)
+            except DivergenceError:
+                first, how = slower * first, f"{how}; smaller, since {first:.3g} diverged"
+        return train(trainer, first, how)
 
 
 @dataclass
@@ -35,10 +100,7 @@ class MinibatchTrainer:
     """
 
     problem: Problem
-    loss: Loss
-    alpha: float
     method: Stochastic
-    seed: int
     mean: np.ndarray = field(init=False)
     held: Block | None = field(init=False, default=None)
     numbers: np.ndarray = field(init=False, default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -51,11 +113,19 @@ class MinibatchTrainer:
 
     @property
     def m(self) -> int:
-        return int(self.problem.basis.n_components)
+        return self.problem.columns
 
     @property
-    def kind(self) -> Any:
-        return np.float32 if str(self.problem.basis.precision) in ("int8", "float32") else np.float64
+    def loss(self) -> Loss:
+        return self.problem.loss
+
+    @property
+    def alpha(self) -> float:
+        return self.problem.alpha
+
+    @property
+    def kind(self) -> type:
+        return np.float32 if self.problem.single else np.float64
 
     def zeros(self) -> np.ndarray:
         return np.zeros((self.m + int(self.problem.intercept), self.problem.outputs), dtype=self.kind)
@@ -76,7 +146,7 @@ class MinibatchTrainer:
         """Features, targets and weights of the rows of an epoch, in a new order, a chunk at a time."""
         rows = min(LARGEST, rows_per_block(2 * self.m))
         rows = max(1, rows // self.method.batch_size) * self.method.batch_size
-        for block in self.problem.blocks.shuffled(rows, Stream(self.seed, f"order {epoch}"), self.numbers):
+        for block in self.problem.blocks.shuffled(rows, Stream(self.problem.seed, f"order {epoch}"), self.numbers):
             if block.X.shape[0]:
                 yield self.features(block.X), block.y.astype(self.kind), block.weight
 
@@ -130,15 +200,15 @@ class MinibatchTrainer:
             losses = self.loss.value(scores, block.y.astype(np.float64))
         return float(np.average(losses, weights=block.weight)), scores
 
-    def finished(self, x: np.ndarray, ended: str, training: Training) -> Fit:
-        """The fit, with the gradient on a chunk of rows as its residual, relative to that of the model 0."""
+    def finished(self, x: np.ndarray, ended: str, training: Training) -> Solution:
+        """The solution, with the gradient on a chunk of rows as its residual, relative to that of the model 0."""
         part = next(self.chunks(0))
         sizes = [float(np.linalg.norm(self.gradient(at, *part))) for at in (x, self.zeros())]
         b, rest = np.split(x.astype(np.float64), [self.m])
         residual, name = sizes[0] / (sizes[1] or 1.0), type(self.method).__name__
-        solution = Solution(b, name, self.alpha, ended, residual, training.steps)
         intercept = rest[0] - self.mean @ b if len(rest) else np.zeros(b.shape[1])
-        return Fit(solution, intercept, "", np.zeros(b.shape[1]), training=training)
+        told = Solution(b, name, self.alpha, ended, residual, training.steps)
+        return replace(told, intercept=intercept, training=training)
 
     # ---- the learning rate ----
 
@@ -151,9 +221,9 @@ class MinibatchTrainer:
         out = (np.arange(count) % 5 == 0) & (count >= FEWEST)
         train = block.only(~out)
         held_out = block.only(out) if out.any() else train
-        part = replace(self.problem, blocks=MemoryBlocks(train.X, train.y, train.weight))
         share = train.X.shape[0] / self.problem.blocks.present
-        trial = MinibatchTrainer(part, self.loss, self.alpha * share, self.method, self.seed)
+        blocks = MemoryBlocks(train.X, train.y, train.weight)
+        trial = MinibatchTrainer(replace(self.problem, blocks=blocks, chosen=self.alpha * share), self.method)
         steepness = typical_curvature(self.loss, self.problem.outputs) * typical(train.weight)
         rates = self.method.rates(self.mean_square(train.X[:200]), steepness)
         losses = np.array([trial.loss_after(rate, held_out) for rate in rates])
@@ -162,7 +232,7 @@ class MinibatchTrainer:
 
     def mean_square(self, X: Any) -> float:
         """The mean squared length of rows of centred features."""
-        length = mean_square(self.problem.features(X)) * self.problem.scale**2
+        length = mean_square(self.problem.features(X), self.problem.scale)
         return max(length - float(self.mean @ self.mean), 1e-9 * length, 1e-12)
 
     def loss_after(self, rate: float, held_out: Block) -> float:
@@ -174,22 +244,7 @@ class MinibatchTrainer:
             return self.judge(state["x"], held_out)[0]
 
 
-def fit_stochastic(
-    problem: Problem, loss: Loss, alpha: float, method: Stochastic, seed: int, remember: Remember
-) -> tuple[Fit, HeldOutScores]:
-    """The fit, and scores to calibrate by. A rate that was found and then diverges is followed by smaller ones."""
-    trainer = MinibatchTrainer(problem, loss, alpha, method, seed)
-    trainer.hold_out()
-    first, how = remember(trainer.find_rate)
-    for slower in SLOWER if method.learning_rate == "auto" else ():
-        try:
-            return train(trainer, first, how, remember)
-        except DivergenceError:
-            first, how = slower * first, f"{how}; smaller, since {first:.3g} diverged"
-    return train(trainer, first, how, remember)
-
-
-def train(trainer: MinibatchTrainer, first: float, how: str, remember: Remember) -> tuple[Fit, HeldOutScores]:
+def train(trainer: MinibatchTrainer, first: float, how: str) -> Solution:
     """Epochs until the held-out loss no longer falls."""
     problem, method = trainer.problem, trainer.method
     state = method.begin(trainer.zeros())
@@ -197,7 +252,7 @@ def train(trainer: MinibatchTrainer, first: float, how: str, remember: Remember)
     best_loss = nothing_learned = np.nan if trainer.held is None else trainer.judge(best, trainer.held)[0]
     with Progress("training", method.epochs * problem.blocks.n_rows) as progress:
         for epoch in range(method.epochs):
-            state = remember(partial(trainer.run, copied(state), epoch, partial(method.rate, first), progress))
+            state = problem.remember(partial(trainer.run, copied(state), epoch, partial(method.rate, first), progress))
             require_finite_training(state["x"], epoch, first)
             loss_now = np.nan if trainer.held is None else trainer.judge(state["x"], trainer.held)[0]
             waited += 1
@@ -213,7 +268,8 @@ def train(trainer: MinibatchTrainer, first: float, how: str, remember: Remember)
         ended += f"; loss of {len(trainer.numbers):,} rows held out {best_loss:.4g}"
     block, which = (trainer.some_rows(), SAME) if trainer.held is None else (trainer.held, OUT)
     held_out = HeldOutScores(trainer.judge(best, block)[1], block.y, block.weight, which)
-    return trainer.finished(best, ended, Training(first, epoch + 1, problem.blocks.present)), held_out
+    found = trainer.finished(best, ended, Training(first, epoch + 1, problem.blocks.present))
+    return replace(found, held_out=held_out)
 
 
 def typical_curvature(loss: Loss, outputs: int) -> float:

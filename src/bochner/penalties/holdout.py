@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ...config import memory_budget
-from ...losses import Loss
-from ...streams import sample_rows
-from ...validation import option
+from ..config import memory_budget
+from ..solvers.problem import Alpha, Problem, fold_of, mean_square
+from ..solvers.sums import FOLDS
+from ..streams import sample_rows
+from ..validation import option
+from .base import FEW, Chosen, PenaltySelection
 from .fold_models import Trials
-from .matrix_free import probe_alpha
-from .penalty import FEW, FOLDS, GIVEN, Chosen, candidates, edge_note, end_of, too_few
-from .problem import Problem, fold_of, mean_square
+from .probe import PROBE
+from .search import candidates, edge_note, end_of, too_few
 
-PROBE, MEASURED = 2000, 400  # rows from which the penalty is chosen, and whose features are measured
+MEASURED = 400  # rows whose features are measured
 MANY, FEWER = 1000, 3  # with more rows than this, fewer folds
 GAIN, CLEAR = 1e-3, 1.02  # a smaller gain does not count; a loss so much larger than the least is no accident
 RISING, FLAT = 2, 4  # penalties in a row that are worse, or no better, after which smaller ones are not tried
@@ -21,36 +24,39 @@ FIRST, LAST, LEAST = 1, 5, -10  # decades of the largest penalties tried, at fir
 HALF = 10.0**0.5
 
 
-def choose_penalty(problem: Problem, loss: Loss) -> Chosen:
-    """alpha as given; or the best for rows held out, each once, of all rows or of a sample of them.
+@dataclass
+class FromHeldOut(PenaltySelection):
+    """The best for rows held out, each once, of all rows or of a sample of them.
 
     The best alpha balances noise against size, which the number of rows does not change much.
     """
-    if problem.asks_for("loo"):
+
+    problem: Problem
+
+    def by_leave_one_out(self) -> Chosen:
         raise ValueError(f"{option('alpha', 'loo')} needs the squared loss and solver 'cholesky' or 'dual'.")
-    if isinstance(problem.alpha, float):
-        return Chosen(problem.alpha, GIVEN)
-    if loss.quadratic:
-        return probe_alpha(problem)
-    rows = int(np.clip(memory_budget() // (64 * int(problem.basis.n_components)), 50, PROBE))
-    block = problem.blocks.take(sample_rows(problem.blocks.n_rows, rows, seed=2))
-    if not block.X.shape[0]:  # of all rows sampled the weight is zero
-        return Chosen(float(candidates(problem.alpha, 1.0)[-1]), FEW)
-    weight = 1.0 if block.weight is None else float(block.weight.mean())
-    unit = weight * mean_square(problem.features(block.X[:MEASURED]), problem.scale) or 1.0  # of one row
-    folds = fold_of(block, FOLDS if block.X.shape[0] <= MANY else FEWER)
-    if too_few(block.X.shape[0]) or len(np.unique(folds)) < 2:
-        return Chosen(float(candidates(problem.alpha, unit)[-1]), FEW)
-    trials = Trials(problem, loss, block, folds)
-    if isinstance(problem.alpha, str):
-        ends = unit * 10.0 ** np.array([LEAST, LAST])
-        best = best_half_decade(trials, best_decade(trials, unit), *ends)
-    else:
-        ends = candidates(problem.alpha, unit)
-        best = simplest(search_down(trials, ends[::-1]))
-    end = end_of(int(np.searchsorted(ends, best * 0.99)), len(ends)) if best <= ends[0] or best >= ends[-1] else ""
-    note = f"loss of {len(trials)} folds of {trials.rows:,} rows" + edge_note(end)
-    return Chosen(best, note, trials.promise(best), end)
+
+    def by_folds(self, asked: Alpha) -> Chosen:
+        problem = self.problem
+        rows = int(np.clip(memory_budget() // (64 * problem.columns), 50, PROBE))
+        block = problem.blocks.take(sample_rows(problem.blocks.n_rows, rows, seed=2))
+        if not block.X.shape[0]:  # of all rows sampled the weight is zero
+            return Chosen(float(candidates(asked, 1.0)[-1]), FEW)
+        weight = 1.0 if block.weight is None else float(block.weight.mean())
+        unit = weight * mean_square(problem.features(block.X[:MEASURED]), problem.scale) or 1.0  # of one row
+        folds = fold_of(block, FOLDS if block.X.shape[0] <= MANY else FEWER)
+        if too_few(block.X.shape[0]) or len(np.unique(folds)) < 2:
+            return Chosen(float(candidates(asked, unit)[-1]), FEW)
+        trials = Trials(problem, block, folds)
+        if isinstance(asked, str):
+            ends = unit * 10.0 ** np.array([LEAST, LAST])
+            best = best_half_decade(trials, best_decade(trials, unit), *ends)
+        else:
+            ends = candidates(asked, unit)
+            best = simplest(search_down(trials, ends[::-1]))
+        end = end_of(int(np.searchsorted(ends, best * 0.99)), len(ends)) if best <= ends[0] or best >= ends[-1] else ""
+        note = f"loss of {len(trials)} folds of {trials.rows:,} rows" + edge_note(end)
+        return Chosen(best, note, trials.promise(best), end)
 
 
 def best_decade(trials: Trials, unit: float) -> float:

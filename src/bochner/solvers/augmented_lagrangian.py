@@ -12,14 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...blocks import Block, SumOf
-from ...config import memory_budget
-from ...losses import Loss
-from ...solvers import Minimum, minimise
-from ...validation import option
+from ..blocks import Block, SumOf
+from ..config import memory_budget
+from ..losses import Loss
+from ..validation import option
+from .base import Solution, Solver
+from .minimise import Minimum, minimise
 from .newton import finished
 from .objective import Metric, RiskObjective
-from .problem import Fit, Problem
+from .problem import Problem
 from .risk import AtPlace, Terms
 
 ROUNDS, STIFFER, WELL = 50, 5.0, 0.2  # at most; s grows by this unless the gap falls below this share of the last one
@@ -27,12 +28,17 @@ MULTIPLIERS = "multipliers"  # of rows, in the state of their block
 SOFTER = 25.0  # s falls by this where a search gets stuck
 
 
-def fit_multipliers(problem: Problem, loss: Loss, alpha: float, start: np.ndarray | None = None) -> Fit:
-    """To the optimum."""
-    objective = Envelope(problem, loss, alpha)
-    x = objective.zeros() if start is None else start
-    found = approach_optimum(objective, x, *((1e-6, 1e-5) if objective.kind == np.float32 else (1e-10, 1e-9)))
-    return finished(objective, found, "multipliers with Newton")
+class AugmentedLagrangian(Solver):
+    """The dual of a loss with kinks, by multipliers."""
+
+    name = "dual"
+    needs = frozenset({"proximal", "separable"})
+
+    def solve(self, problem: Problem) -> Solution:
+        objective = Envelope(problem)
+        x = objective.zeros() if problem.start is None else problem.start
+        goals = (1e-6, 1e-5) if objective.kind == np.float32 else (1e-10, 1e-9)
+        return finished(objective, approach_optimum(objective, x, *goals), "multipliers with Newton")
 
 
 def approach_optimum(objective: Envelope, x: np.ndarray, goal: float, finest: float) -> Minimum:
@@ -69,15 +75,14 @@ class Envelope(RiskObjective):
 
     least = 0.0  # sum of losses and penalty that the duality gap is measured by, if they are smaller
 
-    def __init__(self, problem: Problem, loss: Loss, alpha: float, metric: Metric | None = None) -> None:
-        self.kinked = loss
+    def __init__(self, problem: Problem, metric: Metric | None = None) -> None:
         needed = 16 * problem.blocks.n_rows * problem.outputs
         if needed > memory_budget() // 2:
             raise ValueError(
                 f"one multiplier for each of {problem.blocks.n_rows:,} rows and {problem.outputs} outputs needs "
                 f"{needed / 1e9:.3g} GB, over half the memory budget: use {option('solver', 'sgd')} or a smooth loss."
             )
-        super().__init__(problem, loss, alpha, metric)
+        super().__init__(problem, metric)
         self._first = self.stiffness = 0.5 * self.typical_ratio()
         self.nothing, gradient = self.value_and_gradient(self.zeros())  # the model 0
         self.reference = self.size(gradient)
@@ -98,7 +103,7 @@ class Envelope(RiskObjective):
 
     @property
     def terms(self) -> Terms:
-        return EnvelopeTerms(self.kinked, self.stiffness)
+        return EnvelopeTerms(self.loss, self.stiffness)
 
     def raise_multipliers(self, x: np.ndarray) -> float:
         """Set the multipliers to the slopes at x; the duality gap, relative to the sum of losses and penalty."""
