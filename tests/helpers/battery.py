@@ -9,6 +9,7 @@ from bochner.losses import CLASSIFYING, REGRESSING, loss_of
 from bochner.solvers import SGD, Adam, DoublyStochastic
 from bochner.solvers.matching import solvers_for
 from helpers.toy_loss import TOY_CLASSIFYING, TOY_REGRESSING, TOYS
+from helpers.toy_solver import GradientDescent
 
 rng = np.random.default_rng(7)
 X = rng.standard_normal((300, 4))
@@ -18,6 +19,7 @@ METHODS = {
     "sgd": SGD(epochs=3, batch_size=32),
     "adam": Adam(epochs=3, batch_size=32),
     "doubly_stochastic": DoublyStochastic(batch_size=32, features=8),
+    "mine": GradientDescent(10),
 }
 
 
@@ -33,7 +35,8 @@ def battery():
             "classification squared cholesky auto", "classification squared cg auto",
             "classification logistic newton auto", "regression epsilon_insensitive dual auto",
             "regression log_cosh newton auto", "regression pinball dual auto",
-            "regression slopes_alone sgd auto"]  # fmt: skip
+            "regression slopes_alone sgd auto", "regression squared mine auto", "regression log_cosh mine",
+            "classification logistic mine", "classification hinge mine"]  # fmt: skip
 
 
 BATTERY = battery()

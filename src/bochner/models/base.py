@@ -447,5 +447,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
 def described(value: Any) -> str:
     """A parameter in words that are the same in another process: generators are told by their kind alone."""
-    generators = (np.random.RandomState, np.random.Generator)
-    return type(value).__name__ if isinstance(value, generators) else repr(value)
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return type(value).__name__
+    if type(value).__repr__ is object.__repr__:  # it would tell a place in memory
+        return f"{type(value).__qualname__}({vars(value) if hasattr(value, '__dict__') else ''})"
+    return repr(value)
