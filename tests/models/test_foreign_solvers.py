@@ -24,7 +24,7 @@ BASIS = RandomFourier(32, bandwidth=2.0, random_state=0)
 ALL = {**{name: METHODS.get(name, name) for name in SOLVERS if name not in ("auto", "box")}, "mine": GradientDescent()}
 
 
-@pytest.mark.parametrize("loss", [*REGRESSING, LogCosh()], ids=str)
+@pytest.mark.parametrize("loss", [*REGRESSING, LogCosh()], ids=[*REGRESSING, "log_cosh"])
 def test_regression_with_every_loss(loss):
     if loss == "huber":
         with pytest.raises(ValueError, match="whose scale only Newton's method learns"):

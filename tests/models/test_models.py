@@ -154,17 +154,17 @@ def test_folds_are_those_of_a_direct_computation():
 
 
 def test_many_features_hold_out_one_fold(monkeypatch):
-    from bochner.solvers import sums
+    from bochner import costs
 
-    monkeypatch.setattr(sums, "MANY_FEATURES", 10)
+    monkeypatch.setattr(costs, "MANY_FEATURES", 10)
     model = RandomFeatureClassifier(fourier(), solver="cholesky").fit(X, LABELS)
     assert "held-out fifth" in model.explain_fit()
     assert model.score(X, LABELS) > 0.9
 
 
 def test_the_search_for_a_penalty_ends_at_the_best_of_its_neighbours(monkeypatch):
+    from bochner import costs
     from bochner.penalties import kfold, labels
-    from bochner.solvers import sums
 
     counted: dict[int, float] = {}
     count_errors = labels.count_errors
@@ -174,7 +174,7 @@ def test_the_search_for_a_penalty_ends_at_the_best_of_its_neighbours(monkeypatch
         counted.update(zip(tried, found[0], strict=True))
         return found
 
-    monkeypatch.setattr(sums, "MANY_FEATURES", 10)
+    monkeypatch.setattr(costs, "MANY_FEATURES", 10)
     monkeypatch.setattr(labels, "count_errors", counting)
     for start in (None, 5, 20):
         counted.clear()

@@ -21,12 +21,13 @@ from ..bases.design import Design
 from ..bases.heuristics import draw_seed
 from ..blocks import Block, Blocks, Journal, rows_per_block, target_values
 from ..config import get_config
-from ..losses import CLASSIFYING, REGRESSING, Loss, loss_of
+from ..losses import CLASSIFYING, REGRESSING, Loss, LossLike, loss_of
 from ..maps import PRECISIONS
 from ..moments import FoldedMoments, Moments, times_columns
-from ..solvers import HeldOutScores, Problem, Solution, Solver
+from ..solvers import HeldOutScores, Problem, Solution, Solver, SolverLike
 from ..solvers.matching import SOLVERS, choose_solver, require_combination, trains_on_batches
 from ..solvers.matrix_free import Sums
+from ..solvers.problem import Alpha
 from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
 from .checks import remember_columns, row_slices, split_target, with_recipe
 from .doubts import FitWarning, doubts, validated_by
@@ -74,10 +75,10 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     """A basis, a loss and a solver. Subclasses say how targets are coded and predictions read."""
 
     basis: Any
-    loss: Any
-    alpha: Any
+    loss: str | LossLike
+    alpha: Alpha
     max_coefficient: float | None
-    solver: Any
+    solver: str | SolverLike
     fit_intercept: bool
     precision: str | None
     scale: str | None
@@ -395,7 +396,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             raise ValueError(f"device={self.device!r} is not available: use None or 'cpu'.")
         self._alpha()
 
-    def _alpha(self) -> Any:
+    def _alpha(self) -> Alpha:
         """alpha as a float, an array of floats, "auto", "loo" or "gcv"."""
         if isinstance(self.alpha, str):
             return require_choice("alpha", self.alpha, ["auto", "loo", "gcv"])

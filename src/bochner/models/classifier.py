@@ -9,7 +9,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import to_numpy
-from ..solvers import HeldOutScores
+from ..losses import LossLike
+from ..solvers import HeldOutScores, SolverLike
 from .base import RandomFeatureModel, Scored, adds_rows
 from .calibration import probabilities, temperature
 from .checks import check_weights
@@ -44,10 +45,10 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         self,
         basis: Any = None,
         *,
-        loss: str = "squared",
+        loss: str | LossLike = "squared",
         alpha: Any = "auto",
         max_coefficient: float | None = None,
-        solver: Any = "auto",
+        solver: str | SolverLike = "auto",
         fit_intercept: bool = True,
         class_weight: Any = None,
         precision: str | None = None,

@@ -18,13 +18,12 @@ from sklearn.base import clone
 from ..bases import Basis
 from ..bases.design import Design
 from ..blocks import Aggregate, Block, Blocks, SumOf
-from ..moments import Centered, FoldedMoments, Rows, times_columns
+from ..costs import FOLDS, folds_apart, is_many
+from ..moments import FoldedMoments, Rows
 from ..penalties import LeftOut, above_floor
-from ..penalties.labels import all_scores
+from ..penalties.labels import all_scores, models_at
 from ..penalties.search import ABOVE, BELOW, candidates, settled, smallest, valley
-from ..solvers import solve_or_none, solve_several
 from ..solvers.problem import fold_of, rounding_floor, wrong
-from ..solvers.sums import FOLDS, folds_apart, is_many
 from .preparation import PreparedData
 from .trials import FEWEST, Choice, choose, design_of, probe_of
 
@@ -304,16 +303,7 @@ class Contender:
 
 def models_of(left: LeftOut, alphas: np.ndarray) -> Models:
     """For each fold the weights (penalties, m, k) and intercepts (penalties, k) of models of the other rows."""
-    made = {}
-    for fold in left.numbers:
-        rest: Centered = left.pair(fold)[0]
-        if is_many(left.folded.features):
-            solutions = solve_several(rest.gram, rest.cross, alphas)
-        else:
-            solutions = [solve_or_none(rest.gram, rest.cross, float(alpha)) for alpha in alphas]
-        b = np.stack([np.full(rest.cross.shape, np.nan) if found is None else found for found in solutions])
-        made[fold] = np.stack([times_columns(left.scale, at) for at in b]), rest.mean_y - rest.mean_z @ b
-    return made
+    return {fold: models_at(left.pair(fold)[0], left.scale, alphas) for fold in left.numbers}
 
 
 def fold_masks(block: Block, folds: int) -> list[np.ndarray]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..blocks import Recipe, SparseRecipe
+from ..costs import FOLDS
 from ..fields import (
     SMALLEST,
     Check,
@@ -27,7 +28,6 @@ from ..fields import (
 )
 from ..moments import FoldedMoments, Moments
 from ..solvers import DoublyStochastic, Solution, Units
-from ..solvers.sums import FOLDS
 from .trials import Choice
 
 SQUARES = 1e200  # the largest of what adds up squares

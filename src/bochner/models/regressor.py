@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from ..solvers import OUT, HeldOutScores
+from ..losses import LossLike
+from ..solvers import OUT, HeldOutScores, SolverLike
 from ..validation import FitWarning, option
 from .base import RandomFeatureModel, Scored, adds_rows
 from .doubts import leverage_share
@@ -85,10 +86,10 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         self,
         basis: Any = None,
         *,
-        loss: str = "squared",
+        loss: str | LossLike = "squared",
         alpha: Any = "auto",
         max_coefficient: float | None = None,
-        solver: Any = "auto",
+        solver: str | SolverLike = "auto",
         fit_intercept: bool = True,
         precision: str | None = None,
         scale: str | None = "auto",

@@ -16,7 +16,7 @@ from ..config import memory_budget
 from ..costs import gram_bytes
 from ..losses import Loss
 from ..moments import FoldedMoments, require_squares
-from ..solvers import DualPosterior, HeldOutScores, Problem, Solver
+from ..solvers import DualPosterior, HeldOutScores, Problem, Solver, SolverLike
 from ..solvers.matching import trains_on_batches
 from ..solvers.problem import Alpha
 from ..solvers.sums import reduce_folds
@@ -30,8 +30,8 @@ from .preparation import OpenJournal, PreparedData, own_targets, prepare_arrays,
 class Streaming(ABC):
     """The verbs of a model that keeps its sums. After a change the solution is made when it is first needed."""
 
-    alpha: Any
-    solver: Any
+    alpha: Alpha
+    solver: str | SolverLike
     fit_intercept: bool
     max_coefficient: float | None
     design_: Design

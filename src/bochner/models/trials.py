@@ -17,6 +17,7 @@ from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import different_rows
 from ..blocks import Block, Blocks
+from ..costs import FOLDS
 from ..maps.linear import LinearPart
 from ..maps.scaling import HEAVY, ColumnScaler
 from ..moments import FoldedMoments, Moments, times_columns
@@ -25,7 +26,6 @@ from ..penalties import LeftOut
 from ..penalties.search import ABOVE, BELOW, DECADES, candidates, smallest, valley
 from ..solvers import solve_or_none
 from ..solvers.problem import fold_of, wrong
-from ..solvers.sums import FOLDS
 from ..streams import sample_rows
 
 TRIED, FEATURES = 2000, 256  # rows and features of a trial; more features than rows tell no more

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..config import memory_budget
+from ..costs import FOLDS
 from ..solvers.problem import Alpha, Problem, fold_of, mean_square
-from ..solvers.sums import FOLDS
 from ..streams import sample_rows
 from ..validation import option
 from .base import FEW, Chosen, PenaltySelection

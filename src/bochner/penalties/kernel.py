@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..blocks import Block
+from ..costs import FOLDS
 from ..solvers import DualPath, dual_problem, solve_or_none
 from ..solvers.kernel_rows import KernelRows
 from ..solvers.problem import Alpha, fold_of, wrong
-from ..solvers.sums import FOLDS
 from .base import FEW, Chosen, CrossValidated, PenaltySelection
 from .leave_one_out import errors_of_kernel
 from .search import (

@@ -12,11 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
+from ..costs import is_many
 from ..moments import Centered, FoldedMoments, Moments
 from ..ops import threads
 from ..solvers import solve_or_none, solve_several
 from ..solvers.problem import Alpha
-from ..solvers.sums import is_many
 from .base import FEW, Chosen, CrossValidated
 from .search import candidates, edge_note, end_of, settled, smallest, valley
 

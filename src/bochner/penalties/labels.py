@@ -12,11 +12,11 @@ import numpy as np
 
 from .. import ops
 from ..blocks import Block, SumOf
+from ..costs import FOLDS, is_many
 from ..maps import FeatureMap
 from ..moments import Centered, FoldedMoments, times_columns
 from ..solvers import solve_or_none, solve_several
 from ..solvers.problem import Alpha, Problem, fold_of, wrong
-from ..solvers.sums import FOLDS, is_many
 from .base import FEW, Chosen, CrossValidated
 from .kfold import LeftOut, above_floor
 from .search import ABOVE, BELOW, candidates, edge_note, end_of, smallest
@@ -58,7 +58,7 @@ def count_errors(problem: Problem, left: LeftOut, alphas: np.ndarray, tried: lis
     """The (weighted) number of errors at some penalties, of models on rows that they do not know; and of those rows."""
     several = len(left.numbers) > 1
     models = {
-        fold: models_at(problem, left.pair(fold)[0] if several else left.rest(fold), alphas[tried])
+        fold: models_at(left.pair(fold)[0] if several else left.rest(fold), problem.scale, alphas[tried])
         for fold in left.numbers
     }
 
@@ -100,14 +100,14 @@ class ErrorsOfFolds(SumOf):
         return count
 
 
-def models_at(problem: Problem, rest: Centered, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def models_at(rest: Centered, scale: float | np.ndarray, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weights (penalties, m, k) and intercepts (penalties, k); where a penalty has no model they are NaN."""
-    if is_many(problem.columns):
+    if is_many(len(rest.gram)):
         solutions = solve_several(rest.gram, rest.cross, alphas)
     else:
-        solutions = [solve_or_none(rest.gram, rest.cross, a) for a in alphas]
+        solutions = [solve_or_none(rest.gram, rest.cross, float(a)) for a in alphas]
     b = np.stack([np.full(rest.cross.shape, np.nan) if found is None else found for found in solutions])
-    return np.stack([times_columns(problem.scale, at) for at in b]), rest.mean_y - rest.mean_z @ b
+    return np.stack([times_columns(scale, at) for at in b]), rest.mean_y - rest.mean_z @ b
 
 
 def all_scores(features: Any, weights: np.ndarray) -> np.ndarray:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from ..config import memory_budget
+from ..costs import rows_of_kernel
 from ..solvers.kernel_rows import KernelRows, feature_kernel
 from ..solvers.problem import Alpha, Problem
 from ..streams import sample_rows
@@ -26,7 +25,7 @@ class FromProbe(PenaltySelection):
         if isinstance(asked, float):
             return Chosen(asked, GIVEN)
         problem = self.problem
-        most = int(min(PROBE, np.sqrt(memory_budget() / 48)))
+        most = int(min(PROBE, rows_of_kernel(memory_budget())))
         numbers = sample_rows(problem.blocks.n_rows, max(most, 20), seed=2)
         block = problem.blocks.take(numbers)
         rows = KernelRows(feature_kernel(problem, block.X), block, problem.intercept)

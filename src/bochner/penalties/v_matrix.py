@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from ..blocks import Block
+from ..costs import FOLDS
 from ..solvers import OUT, HeldOutScores, Solution, root_of, solve_v_matrix, v_matrix
 from ..solvers.problem import Alpha, fold_of, wrong
-from ..solvers.sums import FOLDS
 from .base import FEW, Chosen, PenaltySelection
 from .search import candidates, edge_note, end_of, smallest, too_few
 

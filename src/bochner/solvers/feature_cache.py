@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..blocks import TOGETHER, Block, KeptBlocks, rows_per_block
-from ..config import get_config, memory_budget
+from ..config import get_config
+from ..costs import may_be_kept
 from ..maps import FeatureMap
 from .problem import Problem
 
@@ -49,14 +50,14 @@ def kept_features(problem: Problem) -> KeptBlocks:
     if get_config()["block_rows"] == "auto":
         # A block adds up to one number per column: with fewer entries than that, adding costs more than making.
         rows = max(rows, columns // entries)
-    keeps = 8 * entries * problem.blocks.n_rows <= memory_budget() // 4
+    keeps = may_be_kept(8 * entries * problem.blocks.n_rows)
     return KeptBlocks(problem.blocks, FeaturesOf(problem.map), rows, keeps)
 
 
 def kept_floats(problem: Problem, dtype: np.dtype) -> KeptBlocks:
     """Blocks of features in floats, for Newton's method: its passes are not recorded where features are kept."""
     m, n = problem.columns, problem.blocks.n_rows
-    keeps = n * m * dtype.itemsize <= memory_budget() // 4
+    keeps = may_be_kept(n * m * dtype.itemsize)
     rows = rows_per_block(3 * m * TOGETHER)
     if keeps and get_config()["block_rows"] == "auto":
         rows = max(1, TILE // m)

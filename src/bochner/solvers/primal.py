@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..costs import is_many
 from ..maps import FeatureMap
 from ..moments import Centered, FoldedMoments
 from ..ops import threads
@@ -16,7 +17,7 @@ from .cholesky import solve_factored, solve_quickly
 from .factor import Factor, factor_gram
 from .leave_one_out import from_moments
 from .problem import Problem
-from .sums import is_many, reduce_folds
+from .sums import reduce_folds
 
 ROWS = 128  # whose leverages are the work of one thread
 

@@ -7,24 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..blocks import Aggregate, Block
-from ..config import memory_budget
+from ..costs import FOLDS, folds_apart
 from ..maps import FeatureMap
 from ..moments import FoldedMoments, Moments, Rows
 from .problem import Problem, fold_of
-
-FOLDS = 5
-MANY_FEATURES = 2048
-
-
-def is_many(features: int) -> bool:
-    """Whether one fold is held out instead of five, and penalties are tried with float32 factors."""
-    return features > MANY_FEATURES
-
-
-def folds_apart(features: int, others: int = 0) -> int:
-    """Five folds if their sums, those without each of them and some other matrices fit the budget; else a fifth."""
-    matrices = 2 * FOLDS + 3 + others
-    return FOLDS if not is_many(features) and 8 * matrices * features**2 <= memory_budget() else 2
 
 
 def reduce_folds(problem: Problem) -> FoldedMoments:
