@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..blocks import Block, MemoryBlocks
 from ..losses import Huber
 from ..maps import FeatureMap
@@ -46,16 +46,16 @@ class MadeFeatures(FeatureMap):
     def scale(self) -> float | np.ndarray:  # type: ignore[override]
         return self.made_by.scale
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Array) -> Array:
         return X
 
-    def evaluate(self, X: Any) -> Any:
+    def evaluate(self, X: Array) -> Array:
         return X
 
     def tile_count(self, columns: int) -> int:
         return -(-self.columns // columns)
 
-    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def tiles(self, X: Array, columns: int, first: int = 0) -> Iterator[tuple[slice, Array]]:
         for start in range(first * columns, self.columns, columns):
             part = slice(start, min(start + columns, self.columns))
             yield part, X[:, part]
@@ -65,10 +65,10 @@ class MadeFeatures(FeatureMap):
 
     enlarged = truncated
 
-    def prefix_scale(self, widest: Any) -> float | np.ndarray:
+    def prefix_scale(self, widest: FeatureMap) -> float | np.ndarray:
         return self.scale
 
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Array, Z: Array = None) -> np.ndarray:
         return self.made_by.exact_gram(X, Z)
 
 

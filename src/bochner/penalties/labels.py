@@ -6,11 +6,11 @@ Models of the other rows come from sums; counting takes a pass over the rows lef
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .. import ops
+from ..arrays import Array
 from ..blocks import Block, SumOf
 from ..costs import FOLDS, is_many
 from ..maps import FeatureMap
@@ -110,7 +110,7 @@ def models_at(rest: Centered, scale: float | np.ndarray, alphas: np.ndarray) -> 
     return np.stack([times_columns(scale, at) for at in b]), rest.mean_y - rest.mean_z @ b
 
 
-def all_scores(features: Any, weights: np.ndarray) -> np.ndarray:
+def all_scores(features: Array, weights: np.ndarray) -> np.ndarray:
     """Features times the weights (penalties, m, k) of several penalties at once: (penalties, n, k).
 
     In float32 for integer features, which it holds: a label does not hang on the eighth digit of a score.

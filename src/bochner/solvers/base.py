@@ -59,7 +59,7 @@ class Posterior(Protocol):
     def width(self) -> int:
         """Numbers that a row becomes."""
 
-    def spread(self, feature_map: FeatureMap, X: Any) -> np.ndarray:
+    def spread(self, feature_map: FeatureMap, X: Array) -> np.ndarray:
         """What times the noise is the variance of the mean of each row."""
 
     def log_marginal_likelihood(self, noise: np.ndarray) -> float: ...

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..blocks import Block, Progress
 from ..maps import FeatureMap
 from ..streams import Stream, sample_rows
@@ -82,7 +83,7 @@ class Descent:
 
     problem: Problem
     method: DoublyStochastic
-    rows: Any = field(init=False, default=None)  # whose features are averaged
+    rows: Array = field(init=False, default=None)  # whose features are averaged
 
     def __post_init__(self) -> None:
         self.rows = self.problem.blocks.take(sample_rows(self.problem.blocks.n_rows, ROWS, seed=10)).X
@@ -105,7 +106,7 @@ class Descent:
         curvature = typical_curvature(self.problem.loss, self.problem.outputs)
         return 1.0 / (curvature * typical(block.weight) * max(largest, 1e-12))
 
-    def new_tile(self, X: Any, step: int) -> tuple[slice, np.ndarray, np.ndarray]:
+    def new_tile(self, X: Array, step: int) -> tuple[slice, np.ndarray, np.ndarray]:
         """The columns of a step, their features, centred if there is an intercept, and the means.
 
         Centred, they leave the mean to the intercept, which would else set the pace for all other directions. Some rows
@@ -117,7 +118,7 @@ class Descent:
         mean = next(self.tiles(self.rows, self.method.features, step))[1].mean(axis=0)
         return columns, tile - mean, mean
 
-    def tiles(self, X: Any, width: int, first: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
+    def tiles(self, X: Array, width: int, first: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
         """Which columns are in each tile, and their features of some rows, times the scale."""
         for columns, tile in self.problem.map.tiles(X, width, first):
             dense = tile.toarray() if hasattr(tile, "toarray") else tile
@@ -148,7 +149,7 @@ class Descent:
             self.step(state, next(batches), self.method.rate(rate, nu, state["step"]), nu)
         return state
 
-    def scores(self, state: dict[str, Any], X: Any, known: int) -> np.ndarray:
+    def scores(self, state: dict[str, Any], X: Array, known: int) -> np.ndarray:
         """f of some rows from the columns that have coefficients; those beyond have zeros."""
         f = np.tile(state["c"], (X.shape[0], 1))
         for columns, tile in self.tiles(X, max(self.method.features, TILE // X.shape[0])) if known else ():

@@ -8,7 +8,6 @@ scale and d twice by the scale. One search finds both.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -71,7 +70,7 @@ class HuberObjective(RiskObjective):
 class Residuals(AtPlace):
     """The residuals and weights of all rows, a list of pairs."""
 
-    def of(self, block: Block) -> Any:
+    def of(self, block: Block) -> list[tuple[np.ndarray, np.ndarray]]:
         return [(self.scores(block) - block.y, block.weight)]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
+from ..arrays import Array
 from ..blocks import Block, MemoryBlocks
 from ..config import memory_budget
 from ..maps import FeatureMap
@@ -100,7 +101,7 @@ def tile_columns(rows: int) -> int:
     return int(np.clip(memory_budget() // (8 * 8 * max(rows, 1)), 16, 4096))
 
 
-def scaled_tiles(problem: Problem, X: Any, columns: int) -> Iterator[tuple[slice, Any]]:
+def scaled_tiles(problem: Problem, X: Array, columns: int) -> Iterator[tuple[slice, Array]]:
     """Columns of scaled features of some rows in float64, a tile at a time: which, and their values."""
     scale = np.broadcast_to(problem.scale, problem.columns)
     for part, tile in problem.map.tiles(X, columns):
@@ -109,7 +110,7 @@ def scaled_tiles(problem: Problem, X: Any, columns: int) -> Iterator[tuple[slice
         yield part, scaled
 
 
-def feature_kernel(problem: Problem, X: Any, Z: Any = None) -> np.ndarray:
+def feature_kernel(problem: Problem, X: Array, Z: Array = None) -> np.ndarray:
     """Z Z' of scaled features, a tile of columns at a time."""
     total = np.zeros((X.shape[0], (X if Z is None else Z).shape[0]))
     columns = tile_columns(max(total.shape))
@@ -131,7 +132,7 @@ class DualPosterior:
     """Predictive variances from the kernel of new rows with the training rows, which it keeps."""
 
     problem: Problem
-    X: Any = field(repr=False)
+    X: Array = field(repr=False)
     dual: DualProblem = field(repr=False)
     alpha: float
     unit: float | None  # the weight of one row; None is the mean
@@ -152,7 +153,7 @@ class DualPosterior:
         """Numbers that a row becomes."""
         return 4 * len(self.dual.root)
 
-    def spread(self, feature_map: FeatureMap, X: Any) -> np.ndarray:
+    def spread(self, feature_map: FeatureMap, X: Array) -> np.ndarray:
         """1/n + (k(x, x) - k'(K + alpha I)^-1 k) / alpha, with centred kernels."""
         raw = feature_kernel(self.problem, X, self.X)
         square = np.zeros(X.shape[0])

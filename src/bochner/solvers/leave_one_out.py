@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import ops
+from ..arrays import Array
 from ..blocks import Block, SumOf
 from ..moments import times_columns
 from ..streams import sample_rows
@@ -30,7 +31,7 @@ LEAST = 1e-12  # what a leverage leaves, at least
 LEVERAGES = 64  # right-hand sides more for conjugate gradients
 
 
-def scores_of(problem: Problem, found: Solution, X: Any) -> np.ndarray:
+def scores_of(problem: Problem, found: Solution, X: Array) -> np.ndarray:
     weights = times_columns(problem.scale, found.coefficients)
     return np.asarray(ops.scores(problem.features(X), np.ascontiguousarray(weights))) + found.intercepts
 

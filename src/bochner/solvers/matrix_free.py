@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from ..arrays import Array
 from ..blocks import Block, SumOf
 from ..config import memory_budget
 from ..moments import times_columns, times_rows
@@ -129,17 +129,17 @@ def preconditioner(problem: Problem, mean_z: np.ndarray, weight: float, alpha: f
     return sampled_preconditioner(rest, ratio, 3.0 * (alpha + weight * unexplained / m)), features.dtype
 
 
-def scaled(rows: Any, scale: float | np.ndarray) -> Any:
+def scaled(rows: Array, scale: float | np.ndarray) -> Array:
     """Columns of rows, dense or sparse, times a number, or each times its own."""
     if np.ndim(scale) and scipy.sparse.issparse(rows):
         return (rows @ scipy.sparse.diags_array(scale)).astype(rows.dtype)
     return rows * (scale.astype(rows.dtype) if isinstance(scale, np.ndarray) else rows.dtype.type(scale))
 
 
-def unexplained_squares(rows: Any, held: Any) -> np.ndarray:
+def unexplained_squares(rows: Array, held: Array) -> np.ndarray:
     """Squared distance of each held-out row from the span of the others."""
 
-    def dense(a: Any) -> np.ndarray:
+    def dense(a: Array) -> np.ndarray:
         return np.asarray(a.toarray() if hasattr(a, "toarray") else a, dtype=np.float64)
 
     inner, between = dense(rows @ rows.T), dense(rows @ held.T)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..blocks import Block, MemoryBlocks, Progress, rows_per_block
 from ..losses import Loss
 from ..ops import threads
@@ -150,7 +151,7 @@ class MinibatchTrainer:
             if block.X.shape[0]:
                 yield self.features(block.X), block.y.astype(self.kind), block.weight
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Array) -> Array:
         features = self.problem.features(X)
         return features if features.dtype.kind == "f" else features.astype(self.kind)
 
@@ -170,7 +171,7 @@ class MinibatchTrainer:
                 progress.advance(len(y))
         return state
 
-    def gradient(self, x: np.ndarray, features: Any, y: np.ndarray, weight: Any) -> np.ndarray:
+    def gradient(self, x: np.ndarray, features: Array, y: np.ndarray, weight: Array) -> np.ndarray:
         scale, m = self.problem.scale, self.m
         slope = self.loss.gradient(self.scores(x, features), y)
         if weight is not None:
@@ -184,7 +185,7 @@ class MinibatchTrainer:
             out[:m] -= np.outer(self.mean, out[m])
         return out
 
-    def scores(self, x: np.ndarray, features: Any) -> np.ndarray:
+    def scores(self, x: np.ndarray, features: Array) -> np.ndarray:
         f = np.asarray(product(features, x[: self.m])) * self.problem.scale
         return f + (x[self.m] - self.mean @ x[: self.m]) if len(x) > self.m else f
 
@@ -230,7 +231,7 @@ class MinibatchTrainer:
         best = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
         return float(rates[best]), f"best of {len(rates)} tried on {count:,} rows"
 
-    def mean_square(self, X: Any) -> float:
+    def mean_square(self, X: Array) -> float:
         """The mean squared length of rows of centred features."""
         length = mean_square(self.problem.features(X), self.problem.scale)
         return max(length - float(self.mean @ self.mean), 1e-9 * length, 1e-12)

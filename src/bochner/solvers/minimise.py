@@ -7,7 +7,7 @@ leave the bounds is put back on them (projected Newton). The step is halved unti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize
@@ -56,7 +56,7 @@ def minimise(
     objective: Objective,
     start: np.ndarray,
     *,
-    bound: Any = np.inf,
+    bound: float | np.ndarray = np.inf,
     tolerance: float = 1e-8,
     reference: float | None = None,
     max_iterations: int = 100,
@@ -82,7 +82,12 @@ def minimise_by_slopes(objective: Objective, start: np.ndarray, tolerance: float
 
 
 def _minimise(
-    objective: Objective, x: np.ndarray, bound: Any, tolerance: float, reference: float | None, max_iterations: int
+    objective: Objective,
+    x: np.ndarray,
+    bound: float | np.ndarray,
+    tolerance: float,
+    reference: float | None,
+    max_iterations: int,
 ) -> Minimum:
     value, gradient = objective.value_and_gradient(x)
     size, status = np.inf, f"stopped after {max_iterations} steps, short of the tolerance {tolerance:.0e}"
@@ -148,7 +153,12 @@ def newton_direction(
 
 
 def bounded_direction(
-    objective: Objective, x: np.ndarray, gradient: np.ndarray, free: np.ndarray, forcing: float, bound: Any
+    objective: Objective,
+    x: np.ndarray,
+    gradient: np.ndarray,
+    free: np.ndarray,
+    forcing: float,
+    bound: float | np.ndarray,
 ) -> np.ndarray:
     """A change d with x + d within the bounds at which the quadratic g'd + d'Hd/2 is nearly least on a face of them.
 
@@ -172,7 +182,12 @@ def bounded_direction(
 
 
 def put_back(
-    objective: Objective, x: np.ndarray, gradient: np.ndarray, change: np.ndarray, further: np.ndarray, bound: Any
+    objective: Objective,
+    x: np.ndarray,
+    gradient: np.ndarray,
+    change: np.ndarray,
+    further: np.ndarray,
+    bound: float | np.ndarray,
 ) -> np.ndarray:
     """change + t further within the bounds, for the first t of 1, 1/2, 1/4, ... that lowers the quadratic.
 
@@ -198,7 +213,12 @@ def put_back(
 
 
 def search(
-    objective: Objective, x: np.ndarray, value: float, gradient: np.ndarray, direction: np.ndarray, bound: Any
+    objective: Objective,
+    x: np.ndarray,
+    value: float,
+    gradient: np.ndarray,
+    direction: np.ndarray,
+    bound: float | np.ndarray,
 ) -> tuple[np.ndarray, float, np.ndarray] | None:
     """The first of the steps 1, 1/2, 1/4, ... that lowers the function enough, or None."""
     step = 1.0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..costs import is_many
 from ..maps import FeatureMap
 from ..moments import Centered, FoldedMoments
@@ -109,7 +110,7 @@ class PrimalPosterior:
         """Numbers that a row becomes."""
         return 4 * self.sums.features
 
-    def spread(self, feature_map: FeatureMap, X: Any) -> np.ndarray:
+    def spread(self, feature_map: FeatureMap, X: Array) -> np.ndarray:
         """1/n + z'(G + alpha I)^-1 z of scaled features; times the noise it is the variance of the mean."""
         centered, factor = self._factored()
         features = feature_map(X)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from ..arrays import Array
 from ..blocks import Block, Blocks
 from ..losses import Loss, Squared
 from ..maps import FeatureMap
@@ -96,7 +97,7 @@ class Problem:
     def rounding_floor(self) -> float:
         return rounding_floor(self.map, self.blocks.n_rows)
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Array) -> Array:
         return self.map(X)
 
     def remember(self, make: Callable[[], Made]) -> Made:
@@ -126,7 +127,7 @@ def rounding_floor(feature_map: FeatureMap, rows: int) -> float:
     return rows * float(inner.scale) ** 2 / 12.0 if inner.rounds_input else 0.0
 
 
-def mean_square(features: Any, scale: float | np.ndarray = 1.0) -> float:
+def mean_square(features: Array, scale: float | np.ndarray = 1.0) -> float:
     """The mean squared length of a row of features, dense or sparse, times `scale`: a number, or one for each."""
     squares = features.power(2) if hasattr(features, "power") else np.square(features, dtype=np.float64)
     return float(np.mean(squares @ np.broadcast_to(scale**2, features.shape[1]))) if features.shape[0] else 1.0

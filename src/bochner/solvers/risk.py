@@ -7,10 +7,11 @@ centred features, x = (b; c) with scores (z - mean)'b + c.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from ..arrays import Array
 from ..blocks import Block, SumOf
 from ..losses import Loss
 from ..moments import times_columns
@@ -25,18 +26,18 @@ class CentredModel:
     scale: float | np.ndarray
     mean: np.ndarray
 
-    def scores(self, features: Any, x: np.ndarray) -> np.ndarray:
+    def scores(self, features: Array, x: np.ndarray) -> np.ndarray:
         m = len(self.mean)
         weights = times_columns(self.scale, x[:m]).astype(features.dtype)
         offset = (x[m] if len(x) > m else 0.0) - self.mean @ x[:m]
         return np.asarray(features @ weights, dtype=np.float64) + offset
 
-    def transposed(self, features: Any, rows: np.ndarray) -> np.ndarray:
+    def transposed(self, features: Array, rows: np.ndarray) -> np.ndarray:
         """Z' times these rows, before the mean is taken out."""
         image = features.T @ rows.astype(features.dtype)
         return times_columns(self.scale, np.asarray(image, dtype=np.float64))
 
-    def dense(self, features: Any, intercept: bool) -> np.ndarray:
+    def dense(self, features: Array, intercept: bool) -> np.ndarray:
         """Rows of the centred features, and of ones for an intercept."""
         rows = features.toarray() if hasattr(features, "toarray") else features
         rows = self.scale * rows.astype(np.float64) - self.mean
@@ -140,7 +141,7 @@ class CurvedRows(AtPlace):
         there = curvature > 0
         return self.model.dense(block.X[there], self.intercept) * np.sqrt(curvature[there])[:, None]
 
-    def of(self, block: Block) -> Any:
+    def of(self, block: Block) -> list[np.ndarray] | np.ndarray:
         return [self.bent(block)]
 
 
@@ -148,6 +149,6 @@ class CurvedRows(AtPlace):
 class CurvedGram(CurvedRows):
     """Z'DZ with the curvatures D of the rows, of one output."""
 
-    def of(self, block: Block) -> Any:
+    def of(self, block: Block) -> np.ndarray:
         rows = self.bent(block)
         return rows.T @ rows
