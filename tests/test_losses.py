@@ -30,7 +30,7 @@ def test_derivatives(name, k):
         slope = (loss.value(f + move, y) - loss.value(f - move, y)) / (2 * step)
         np.testing.assert_allclose(loss.gradient(f, y)[:, column], slope, atol=1e-6, rtol=1e-6)
         bend = (loss.gradient(f + move, y) - loss.gradient(f - move, y)) / (2 * step)
-        np.testing.assert_allclose(loss.curve(f, y, move / step), bend, atol=1e-6, rtol=1e-6)
+        np.testing.assert_allclose(loss.hessian_product(f, y, move / step), bend, atol=1e-6, rtol=1e-6)
         np.testing.assert_allclose(loss.curvature(f, y)[:, column], bend[:, column], atol=1e-6, rtol=1e-6)
 
 
@@ -59,7 +59,7 @@ def test_theory_knows_the_losses():
 @pytest.mark.parametrize("step", [0.1, 2.0])
 def test_proximal_maps(loss, step):
     f, y = scores_and_targets(loss, 1)
-    for start, target, found in zip(f, y, loss.nearest(f, y, step), strict=True):
+    for start, target, found in zip(f, y, loss.prox(f, y, step), strict=True):
 
         def energy(t, start=start, target=target):
             return step * loss.value(np.array([[t]]), target[None])[0] + (t - start[0]) ** 2 / 2

@@ -59,12 +59,12 @@ def test_a_million_rows_in_any_blocks_and_threads_are_the_same_bits():
     y = np.where(X[:, :1] > 0, 1, -1).astype(np.int8)
     basis = RandomFourier(32, precision="int8", random_state=0).fit(X)
 
-    from bochner.models.ways.folds import MomentsOf
+    from bochner.solvers.sums import MomentsOf
 
     def moments(rows, block_rows):
         with bochner.config_context(block_rows=block_rows):
             blocks = MemoryBlocks(X[rows], y[rows])
-            return blocks.reduce(MomentsOf(basis, 32, 4.0)).total()
+            return blocks.reduce(MomentsOf(basis.map_, 4.0)).total()
 
     whole = moments(slice(None), 65_536)
     with threadpool_limits(1):

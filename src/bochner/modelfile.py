@@ -26,14 +26,12 @@ from .models import (
 )
 from .models.distribution.given import LinearBasis
 from .models.distribution.scatter import Directions, Reference, Scatter
+from .models.fitting import Fit
 from .models.learned.spectrum import Stage
 from .models.saving import KIND, VERSION, kinds_of
 from .models.trials import Choice
-from .models.ways.dual import DualPosterior
-from .models.ways.primal import PrimalPosterior
-from .models.ways.problem import Fit, Problem
 from .moments import FoldedMoments
-from .solvers import DualProblem
+from .solvers import DualPosterior, DualProblem, PrimalPosterior, Problem
 
 
 def with_training(tree: Any) -> Any:

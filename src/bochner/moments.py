@@ -437,3 +437,8 @@ def times_rows(features: Array, factor: Array) -> Array:
     if scipy.sparse.issparse(features):
         return scipy.sparse.diags_array(factor) @ features.astype(np.float64)
     return cast(features, "float64") * factor[:, None]
+
+
+def times_columns(scale: Array | float, coefficients: Array) -> Array:
+    """Coefficients (m, k) times a number, or each row times its own."""
+    return (like(scale, coefficients) * coefficients.T).T

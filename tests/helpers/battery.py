@@ -5,9 +5,11 @@ import warnings
 import numpy as np
 
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
-from bochner.losses import CLASSIFYING, REGRESSING
-from bochner.models.ways.strategy import solvers_for
+from bochner.losses import CLASSIFYING, REGRESSING, loss_of
 from bochner.solvers import SGD, Adam, DoublyStochastic
+from bochner.solvers.matching import solvers_for
+from helpers.toy_loss import TOY_CLASSIFYING, TOY_REGRESSING, TOYS
+from helpers.toy_solver import GradientDescent
 
 rng = np.random.default_rng(7)
 X = rng.standard_normal((300, 4))
@@ -17,19 +19,24 @@ METHODS = {
     "sgd": SGD(epochs=3, batch_size=32),
     "adam": Adam(epochs=3, batch_size=32),
     "doubly_stochastic": DoublyStochastic(batch_size=32, features=8),
+    "mine": GradientDescent(10),
 }
 
 
 def battery():
     """Names of fits: task, loss, solver, and whether the penalty is chosen."""
     names = []
-    for task, losses in (("regression", REGRESSING), ("classification", CLASSIFYING)):
+    tasks = {"regression": {**REGRESSING, **TOY_REGRESSING}, "classification": {**CLASSIFYING, **TOY_CLASSIFYING}}
+    for task, losses in tasks.items():
         for loss, made in losses.items():
-            for solver in solvers_for(made):
+            for solver in solvers_for(loss_of(made, losses)):
                 names.append(f"{task} {loss} {solver}")
     return [*names, "regression squared cholesky auto", "regression squared cholesky loo",
             "classification squared cholesky auto", "classification squared cg auto",
-            "classification logistic newton auto", "regression epsilon_insensitive dual auto"]  # fmt: skip
+            "classification logistic newton auto", "regression epsilon_insensitive dual auto",
+            "regression log_cosh newton auto", "regression pinball dual auto",
+            "regression slopes_alone sgd auto", "regression squared mine auto", "regression log_cosh mine",
+            "classification logistic mine", "classification hinge mine"]  # fmt: skip
 
 
 BATTERY = battery()
@@ -41,7 +48,9 @@ def model_of(name, **settings):
     settings = {"alpha": rest[0] if rest else 0.1, **settings}
     if solver == "box":
         settings["max_coefficient"] = 5.0
-    return kind(RandomFourier(32), loss=loss, solver=METHODS.get(solver, solver), random_state=0, **settings)
+    return kind(
+        RandomFourier(32), loss=TOYS.get(loss, loss), solver=METHODS.get(solver, solver), random_state=0, **settings
+    )
 
 
 def targets_of(name):

@@ -214,7 +214,7 @@ def must(name, action):
         require_sound(name, found)
 
 
-own = "bochner.models.ways.stochastic"
+own = "bochner.solvers.minibatch"
 
 
 def may(name, action):

@@ -7,7 +7,7 @@ import scipy.sparse
 import bochner
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, advise, tune
 from bochner.blocks import MemoryBlocks
-from bochner.models.ways.strategy import gram_bytes
+from bochner.costs import gram_bytes
 
 RNG = np.random.default_rng(0)
 ROWS = 600

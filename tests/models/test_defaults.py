@@ -272,12 +272,12 @@ def test_what_was_never_seen_is_taken_for_the_last_that_was():
 
 def test_uneven_leverage_is_told():
     from bochner.models.doubts import doubts, leverage_share
-    from bochner.models.ways.calibration import OUT, Judged
+    from bochner.solvers import OUT, HeldOutScores
 
     scores = np.zeros((200, 1))
     leverage = np.r_[np.full(2, 0.9), np.full(198, 0.002)]
-    assert leverage_share(Judged(scores, scores, None, OUT, leverage)) > 0.5
-    assert leverage_share(Judged(scores, scores, None, OUT, np.full(200, 0.1))) < 0.02
+    assert leverage_share(HeldOutScores(scores, scores, None, OUT, leverage)) > 0.5
+    assert leverage_share(HeldOutScores(scores, scores, None, OUT, np.full(200, 0.1))) < 0.02
     X = np.linspace(0, 1, 200)[:, None]
     model = RandomFeatureRegressor(random_state=0).fit(X, np.sin(9 * X[:, 0]))
     model._leverage = 0.8

@@ -22,8 +22,8 @@ from bochner import (
     RandomStumps,
     kernels,
 )
-from bochner.models.ways.matrix_free import TOLERANCE
-from bochner.models.ways.penalty import candidates
+from bochner.penalties.search import candidates
+from bochner.solvers.matrix_free import TOLERANCE
 from bochner.streams import row_hashes
 
 RNG = np.random.default_rng(0)
@@ -136,7 +136,7 @@ def test_auto_minimises_the_squared_error_of_folds(solver, weight):
 
 def test_folds_are_those_of_a_direct_computation():
     from bochner.blocks import Block
-    from bochner.models.ways.problem import fold_of
+    from bochner.solvers.problem import fold_of
 
     basis = fourier(60)
     alphas = [1e-5, 1e-3, 1e-1, 10.0]
@@ -154,31 +154,32 @@ def test_folds_are_those_of_a_direct_computation():
 
 
 def test_many_features_hold_out_one_fold(monkeypatch):
-    from bochner.models.ways import folds
+    from bochner import costs
 
-    monkeypatch.setattr(folds, "MANY_FEATURES", 10)
+    monkeypatch.setattr(costs, "MANY_FEATURES", 10)
     model = RandomFeatureClassifier(fourier(), solver="cholesky").fit(X, LABELS)
     assert "held-out fifth" in model.explain_fit()
     assert model.score(X, LABELS) > 0.9
 
 
 def test_the_search_for_a_penalty_ends_at_the_best_of_its_neighbours(monkeypatch):
-    from bochner.models.ways import folds
+    from bochner import costs
+    from bochner.penalties import kfold, labels
 
     counted: dict[int, float] = {}
-    count_errors = folds.count_errors
+    count_errors = labels.count_errors
 
     def counting(problem, left, alphas, tried):
         found = count_errors(problem, left, alphas, tried)
         counted.update(zip(tried, found[0], strict=True))
         return found
 
-    monkeypatch.setattr(folds, "MANY_FEATURES", 10)
-    monkeypatch.setattr(folds, "count_errors", counting)
+    monkeypatch.setattr(costs, "MANY_FEATURES", 10)
+    monkeypatch.setattr(labels, "count_errors", counting)
     for start in (None, 5, 20):
         counted.clear()
         if start is not None:
-            monkeypatch.setattr(folds.LeftOut, "start", lambda self, alphas, start=start: start)
+            monkeypatch.setattr(kfold.LeftOut, "start", lambda self, alphas, start=start: start)
         RandomFeatureClassifier(fourier(), solver="cholesky").fit(X, LABELS)
         best = max(k for k, count in counted.items() if count == min(counted.values()))
         around = [counted.get(k) for k in (best - 1, best + 1)]
@@ -756,11 +757,11 @@ def test_automatic_precision_with_leave_one_out():
 
 
 def test_dual_leave_one_out_keeps_its_digits():
-    from bochner.models.ways.dual import leave_one_out
+    from bochner.penalties.leave_one_out import errors_of_kernel
     from bochner.solvers import dual_problem
 
     Z, y, alphas = RandomMaxout(300, random_state=0).fit_transform(X[:40]), Y[:40, :1], np.array([1e-9, 1e-6, 1e-3])
-    found = leave_one_out(dual_problem(Z @ Z.T, y, None, True), alphas, True)
+    found = errors_of_kernel(dual_problem(Z @ Z.T, y, None, True), alphas, True)
     for alpha, total in zip(alphas, found, strict=True):
         brute = 0.0
         for i in range(40):

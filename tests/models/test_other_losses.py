@@ -11,7 +11,7 @@ import bochner
 from bochner import RandomBins, RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomRidge
 from bochner.blocks import MemoryBlocks
 from bochner.losses import CLASSIFYING, LOSSES, REGRESSING, EpsilonInsensitive
-from bochner.models.ways.strategy import SOLVERS, solvers_for
+from bochner.solvers.matching import SOLVERS, solvers_for
 
 X, LABELS = load_digits(return_X_y=True)
 X, LABELS = X[:600] / 16.0, LABELS[:600]

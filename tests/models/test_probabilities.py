@@ -10,7 +10,7 @@ import bochner
 from bochner import KernelRidgeClassifier, KernelRidgeRegressor, RandomFeatureClassifier, RandomFourier
 from bochner.kernels import Gaussian
 from bochner.losses import CLASSIFYING
-from bochner.models.ways.calibration import temperature
+from bochner.models.calibration import temperature
 from bochner.solvers import SGD, v_matrix
 
 

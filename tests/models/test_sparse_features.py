@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 import bochner
 from bochner import GatedLinear, RandomBins, RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
 from bochner.maps import BinsMap
-from bochner.models.ways import feature_cache
+from bochner.solvers import feature_cache
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 5))
@@ -39,10 +39,12 @@ def test_many_sparse_columns_by_conjugate_gradients(memory, monkeypatch):
 def test_blocks_of_sparse_features_are_not_those_of_dense_ones():
     """A row of a million columns that fills a hundred must not be counted as a million numbers."""
     from bochner.blocks import MemoryBlocks
-    from bochner.models.ways.problem import Problem
+    from bochner.solvers import Problem
 
     def rows_of(basis):
-        return feature_cache.kept_features(Problem(basis.fit(X), MemoryBlocks(X, Y[:, None]), 1.0, True, False)).rows
+        return feature_cache.kept_features(
+            Problem(basis.fit(X).map_, MemoryBlocks(X, Y[:, None]), 1.0, True, False)
+        ).rows
 
     assert rows_of(RandomBins(1 << 20, n_grids=50)) > 100 * rows_of(RandomFourier(1 << 20))
 
@@ -50,7 +52,7 @@ def test_blocks_of_sparse_features_are_not_those_of_dense_ones():
 def test_probabilities_where_leverages_are_too_many_to_ask_for(monkeypatch):
     """With very many columns the temperature comes from rows left out of a second fit."""
     y = Y > 0
-    monkeypatch.setattr(bochner.models.ways.matrix_free, "LEVERAGES", 10**9)
+    monkeypatch.setattr(bochner.solvers.matrix_free, "LEVERAGES", 10**9)
     basis = RandomBins(1 << 12, n_grids=20, bandwidth=8.0, random_state=0)
     model = RandomFeatureClassifier(basis, alpha=0.3, solver="cg").fit(X, y)
     assert "left out" in model.explain_fit()

@@ -10,7 +10,7 @@ from bochner.bases.heuristics import median_factor
 from bochner.blocks import Block, MemoryBlocks
 from bochner.maps import FourierMap
 from bochner.models.tune import level_of, rounds_needed
-from bochner.models.ways.problem import fold_of
+from bochner.solvers.problem import fold_of
 from bochner.validation import FitWarning
 
 rng = np.random.default_rng(4)

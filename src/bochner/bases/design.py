@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..arrays import Array, like
+from ..arrays import Array
 from ..maps.base import frozen
 from ..maps.design import DesignMap
 from ..maps.linear import LinearPart
@@ -94,8 +94,3 @@ class Design:
     def identity(self) -> tuple[Any, ...]:
         parts = (self.scaler, self.linear)
         return self.basis.identity(), *(None if part is None else frozen(vars(part)) for part in parts)
-
-
-def times_columns(scale: Any, coefficients: Array) -> Array:
-    """Coefficients (m, k) times a number, or each row times its own."""
-    return (like(scale, coefficients) * coefficients.T).T

@@ -16,7 +16,7 @@ import bochner
 
 from ..blocks import Block, Blocks, Recipe, rows_per_block
 from ..models.base import RandomFeatureModel
-from ..models.ways.calibration import probabilities
+from ..models.calibration import probabilities
 from ..validation import command_line
 from .app import FittedModel, Printing, app, load_model, show, two_columns
 from .writing import writer_for

@@ -11,7 +11,8 @@ from ..blocks import Block
 from ..kernels import Gaussian
 from ..maps.scaling import ColumnScaler
 from ..models.checks import row_slices
-from ..models.ways.dual import solve_kernel
+from ..penalties import FromKernel
+from ..solvers.kernel_rows import KernelRows, solve_rows
 from ..streams import sample_rows
 
 PENALTIES = np.array([10.0**k for k in range(-6, 2)])  # smaller ones follow rounding, not rows
@@ -37,10 +38,12 @@ class WayBack:
         kernel = Gaussian(median_bandwidth(some, 2.0))
         center, spread = (0.0, 1.0) if scaler is None else (scaler.center, scaler.spread)
         block = Block(rows, (rows - center) / spread, None, 0)
-        fit, dual = solve_kernel(kernel(images), block, PENALTIES, True, False)
+        pairs = KernelRows(kernel(images), block, True)
+        chosen = FromKernel(pairs, False).choose(PENALTIES)
+        fit = solve_rows(pairs, chosen.alpha, chosen.unit)
         # Coefficients of centred rows sum to zero but for rounding, so that centring a new row adds a constant.
-        found = fit.solution.coefficients - fit.solution.coefficients.mean(axis=0)
-        offset = fit.intercept - dual.row_means @ found
+        found = fit.coefficients - fit.coefficients.mean(axis=0)
+        offset = fit.intercepts - pairs.dual.row_means @ found
         return cls(images, kernel, spread * found, spread * offset + center, (rows.min(axis=0), rows.max(axis=0)))
 
     def __call__(self, T: np.ndarray) -> np.ndarray:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..bases import RandomFourier
 from ..bases.design import Design
 from ..blocks import Block, MemoryBlocks
 from ..config import memory_budget
+from ..costs import Cost, Work, choose_exact, cost, gram_bytes, machine, seconds_of
 from ..moments import Moments
 from .classifier import RandomFeatureClassifier
 from .contest import Contender, Field
@@ -20,7 +20,6 @@ from .precision import choose_precision
 from .regressor import RandomFeatureRegressor
 from .trials import described, design_of
 from .tune import Race, classifies, model_of, rows_and_targets, settings_of
-from .ways.strategy import choose_exact, gram_bytes, kernel_bytes
 
 FACTORS = ("0.25*median", "0.5*median", "median", "2*median")  # bandwidths; more beyond if the best is at an end
 TRIED = (256, 512, 1024)  # features, or one for each row if those are fewer
@@ -171,7 +170,7 @@ def advise(
     precision, because = choose_precision(chosen, choice, wanted, model._problem, ready)
     design = design_of(choice, chosen.set_params(precision=precision), ready.sample, ready.largest)
     solver, how = choose_exact(rows, design.n_components)
-    seconds, memory = expected_cost(design, field.probe, rows, solver)
+    expected = expected_cost(design, field.probe, rows, solver)
     judged = f"folds of {trial.rows:,} rows"
     reasons = (
         f"rows: {described(choice.scale, choice.weight)} ({choice.reason})",
@@ -183,8 +182,8 @@ def advise(
     )
     return Advice(
         str(trial.settings["bandwidth"]), m, precision or "float64", trial.alpha * rows / max(trial.rows, 1), solver,
-        seconds, memory, reasons, choice.scale, bool(choice.weight), field.classifies, trial.error, trial.wrong,
-        random_state,
+        expected.seconds, expected.memory, reasons, choice.scale, bool(choice.weight), field.classifies, trial.error,
+        trial.wrong, random_state,
     )  # fmt: skip
 
 
@@ -218,23 +217,13 @@ def degrees_of(contender: Contender, alpha: float) -> float:
     return float(np.sum(values / (values + alpha)))
 
 
-def expected_cost(design: Design, probe: Block, rows: int, solver: str) -> tuple[float, int]:
-    """Seconds, from the time of one block of features and sums; and bytes of the largest matrices."""
-    timed, m = min(probe.X.shape[0], 1024), design.n_components
-    design.features(probe.X[:2])  # weights are drawn once, not per block
-    start = time.perf_counter()
-    features = design.features(probe.X[:timed])
-    made = time.perf_counter() - start
-    Moments.of(features, probe.y[:timed])
-    summed = time.perf_counter() - start - made
-    size = rows if solver == "dual" else m
-    cube = np.random.default_rng(0).standard_normal((512, 512))
-    start = time.perf_counter()
-    np.linalg.cholesky(cube @ cube.T + 600 * np.eye(512))
-    factorisation = (time.perf_counter() - start) * (size / 512) ** 3
-    passes = rows / timed
-    if solver == "dual":
-        return float(2 * passes * made + passes * summed * rows / m + 5 * factorisation), kernel_bytes(size)
-    if solver == "cg":
-        return float(40 * passes * made * 2), 8 * m * 320
-    return float(passes * (made + summed) + 5 * factorisation), gram_bytes(size)
+def expected_cost(design: Design, probe: Block, rows: int, solver: str) -> Cost:
+    """That of a fit to all rows, with the speed of features and sums taken from one block of them."""
+    block, m = probe.X[:1024], design.n_components
+    design.features(block[:2])  # weights are drawn once, not per block
+    made = seconds_of(lambda: design.features(block))
+    features = design.features(block)
+    summed = seconds_of(lambda: Moments.of(features, probe.y[:1024]))
+    precision = None if design.precision is None else str(design.precision)
+    speed = replace(machine(precision), features=block.shape[0] * m / made, sums=float(block.shape[0]) * m**2 / summed)
+    return cost(Work(rows, block.shape[1], m, probe.y.shape[1], precision), solver, speed)

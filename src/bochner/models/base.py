@@ -18,18 +18,22 @@ from .. import ops
 from ..arrays import Array, contiguous, empty, is_torch, like, namespace, to_numpy
 from ..bases import REGISTRY, Basis, RandomFourier
 from ..bases.checking import checked_rows
-from ..bases.design import Design, times_columns
+from ..bases.design import Design
 from ..bases.heuristics import draw_seed
 from ..blocks import Block, Blocks, Journal, rows_per_block, target_values
 from ..config import get_config
-from ..losses import CLASSIFYING, REGRESSING, Logistic, Loss, Squared, loss_of
+from ..losses import CLASSIFYING, REGRESSING, Loss, LossLike, loss_of
 from ..maps import PRECISIONS
-from ..moments import FoldedMoments, Moments
-from ..solvers import Solution
+from ..moments import FoldedMoments, Moments, times_columns
+from ..solvers import HeldOutScores, Problem, Solution, Solver, SolverLike
+from ..solvers.matching import SOLVERS, choose_solver, require_combination, trains_on_batches
+from ..solvers.matrix_free import Sums
+from ..solvers.problem import Alpha
 from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
 from .checks import check_weights, checked_targets, remember_columns, row_slices, split_target, with_recipe
 from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
+from .fitting import Limited, fit_problem
 from .importances import column_importances
 from .precision import choose_precision, too_coarse
 from .preparation import DataSummary, PreparedData
@@ -39,11 +43,6 @@ from .scoring import tensor_score
 from .streaming import Streaming
 from .targets import LabelCounts, TargetCoding, TargetKind, TargetSums
 from .trials import Choice, Wanted, choose, design_of, probe_of
-from .ways.calibration import Judged
-from .ways.matrix_free import Sums
-from .ways.problem import Problem
-from .ways.solve import Way, solve
-from .ways.strategy import METHODS, Limited, choose_solver, require_combination, solver_name
 
 DEFAULT_FEATURES = 1000
 # What a checkpoint may hold beside numbers.
@@ -85,8 +84,9 @@ class Scored:
 
 def adds_rows(model: Any) -> bool:
     """Whether partial_fit is possible: there are sums to add to, or steps to take."""
-    name = solver_name(model.solver)
-    if name in METHODS or (isinstance(model._loss(), Squared) and name != "newton" and model.max_coefficient is None):
+    loss, solver = model._loss(), model.solver
+    sums = isinstance(solver, str) and solver in SOLVERS and solver != "newton" and model.max_coefficient is None
+    if trains_on_batches(solver, loss) or (loss.quadratic and sums):
         return True
     raise AttributeError("partial_fit needs loss='squared' or one of the solvers 'sgd', 'adam', 'doubly_stochastic'.")
 
@@ -95,10 +95,10 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     """A basis, a loss and a solver. Subclasses say how targets are coded and predictions read."""
 
     basis: Any
-    loss: Any
-    alpha: Any
+    loss: str | LossLike
+    alpha: Alpha
     max_coefficient: float | None
-    solver: Any
+    solver: str | SolverLike
     fit_intercept: bool
     precision: str | None
     scale: str | None
@@ -183,30 +183,33 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         return {"model": type(self).__name__, **parameters, **settings, **blocks.fingerprint()}
 
     def _solve_rows(self, design: Design, ready: PreparedData, climbs: bool = True) -> None:
-        rows, way = ready.blocks.n_rows, self._way(design, ready.blocks.n_rows)
-        solved, sums, judged = solve(self._problem(design, ready.blocks), way, ready.remember)
+        rows, (solver, reason) = ready.blocks.n_rows, self._solver_for(design, ready.blocks.n_rows)
+        problem = replace(self._problem(design, ready.blocks), journal=ready.remember)
+        solved, sums, held_out = fit_problem(problem, solver, reason)
         if climbs and self.precision == "auto" and sums is not None and design.basis.is_integer:
             trouble = too_coarse(design, sums.total(), solved.solution.alpha, sums.rows)
             if trouble:  # a sample allowed this precision, but all rows do not
                 self._climb(design, ready, trouble)
                 return
         self.design_, self.sums_ = design, sums
-        self._solved = validated_by(solved, judged, self._classifies)
+        self._solved = validated_by(solved, held_out, self._classifies)
         self._widest, self._rows, self._stale = None, rows, False
-        self._calibrate(judged)
+        self._calibrate(held_out)
         self._importances = column_importances(self, ready.sample)
 
-    def _way(self, design: Design, rows: int) -> Way:
-        loss, m = self._loss(), design.n_components
-        solver, reason = choose_solver(solver_name(self.solver), loss, self.max_coefficient, rows, m)
-        calibrates = self._classifies and not isinstance(loss, Logistic)
-        method = METHODS.get(solver) if isinstance(self.solver, str) else self.solver
-        return Way(loss, solver, reason, method, self.max_coefficient, design.seed_, calibrates)
+    def _solver_for(self, design: Design, rows: int) -> tuple[Solver, str]:
+        """The solver for so many rows, and why."""
+        return choose_solver(self.solver, self._loss(), self.max_coefficient, rows, design.n_components)
 
     def _problem(self, design: Design, blocks: Blocks) -> Problem:
-        return Problem(design, blocks, self._alpha(), self.fit_intercept, self._classifies, self._output_count())
+        loss, bound = self._loss(), self.max_coefficient
+        return Problem(
+            design.map, blocks, self._alpha(), self.fit_intercept, self._classifies, self._output_count(), loss,
+            bound=None if bound is None else bound / design.n_components, seed=design.seed_,
+            calibrates=self._classifies and not loss.probabilistic,
+        )  # fmt: skip
 
-    def _calibrate(self, judged: Judged | None) -> None:
+    def _calibrate(self, held_out: HeldOutScores | None) -> None:
         """Learn from rows left out how to make probabilities, or how far predictions deviate."""
 
     def _climb(self, design: Design, ready: PreparedData, trouble: str) -> None:
@@ -262,7 +265,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             scale, linear = None if scale == "auto" else scale, False if linear == "auto" else linear
         if scale is not None:
             require_squares(ready.largest, "X")
-        if linear == "auto" and (solver_name(self.solver) in METHODS or self.max_coefficient is not None):
+        if linear == "auto" and (trains_on_batches(self.solver, self._loss()) or self.max_coefficient is not None):
             linear = False  # steps on batches need columns of like size, and bounds are those of features
         return Wanted(scale, linear, bool(self.fit_intercept), self._classifies), why
 
@@ -465,7 +468,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         loss = self._loss()
         if self.max_coefficient is not None:
             require_positive("max_coefficient", self.max_coefficient)
-        require_combination(loss, solver_name(self.solver), self.max_coefficient)
+        require_combination(loss, self.solver, self.max_coefficient)
         if self.precision is not None:
             require_choice("precision", self.precision, [*PRECISIONS, "auto"])
         if self.scale is not None:
@@ -476,7 +479,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             raise ValueError(f"device={self.device!r} is not available: use None or 'cpu'.")
         self._alpha()
 
-    def _alpha(self) -> Any:
+    def _alpha(self) -> Alpha:
         """alpha as a float, an array of floats, "auto", "loo" or "gcv"."""
         if isinstance(self.alpha, str):
             return require_choice("alpha", self.alpha, ["auto", "loo", "gcv"])
@@ -539,5 +542,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
 
 def described(value: Any) -> str:
     """A parameter in words that are the same in another process: generators are told by their kind alone."""
-    generators = (np.random.RandomState, np.random.Generator)
-    return type(value).__name__ if isinstance(value, generators) else repr(value)
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return type(value).__name__
+    if type(value).__repr__ is object.__repr__:  # it would tell a place in memory
+        return f"{type(value).__qualname__}({vars(value) if hasattr(value, '__dict__') else ''})"
+    return repr(value)

@@ -9,12 +9,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array, to_numpy
-from ..losses import Logistic
+from ..losses import LossLike
+from ..solvers import HeldOutScores, SolverLike
 from .base import RandomFeatureModel, Scored, adds_rows
+from .calibration import probabilities, temperature
 from .checks import check_weights
 from .doubts import leverage_share
 from .targets import Labelled
-from .ways.calibration import Judged, probabilities, temperature
 
 
 class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureModel):
@@ -136,10 +137,10 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         self,
         basis: Any = None,
         *,
-        loss: str = "squared",
+        loss: str | LossLike = "squared",
         alpha: Any = "auto",
         max_coefficient: float | None = None,
-        solver: Any = "auto",
+        solver: str | SolverLike = "auto",
         fit_intercept: bool = True,
         class_weight: Any = None,
         precision: str | None = None,
@@ -251,11 +252,11 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         self._calibration = f"from {len(scores):,} rows given to calibrate"
         return self
 
-    def _calibrate(self, judged: Judged | None) -> None:
+    def _calibrate(self, held_out: HeldOutScores | None) -> None:
         self.temperature_, self._calibration = None, ""
-        self._leverage = leverage_share(judged)
-        if isinstance(self._loss(), Logistic):
+        self._leverage = leverage_share(held_out)
+        if self._loss().probabilistic:
             self.temperature_, self._calibration = 1.0, "the loss is that of probabilities"
-        elif judged is not None:
-            self.temperature_ = temperature(judged.scores, judged.codes, judged.weight)
-            self._calibration = f"from {len(judged.scores):,} {judged.how}"
+        elif held_out is not None:
+            self.temperature_ = temperature(held_out.scores, held_out.codes, held_out.weight)
+            self._calibration = f"from {len(held_out.scores):,} {held_out.how}"

@@ -16,16 +16,16 @@ import numpy as np
 from sklearn.base import clone
 
 from ..bases import Basis
-from ..bases.design import Design, times_columns
+from ..bases.design import Design
 from ..blocks import Aggregate, Block, Blocks, SumOf
-from ..config import memory_budget
-from ..moments import Centered, FoldedMoments, Rows
-from ..solvers import solve_or_none, solve_several
+from ..costs import FOLDS, folds_apart, is_many
+from ..moments import FoldedMoments, Rows
+from ..penalties import LeftOut, above_floor
+from ..penalties.labels import all_scores, models_at
+from ..penalties.search import ABOVE, BELOW, candidates, settled, smallest, valley
+from ..solvers.problem import fold_of, rounding_floor, wrong
 from .preparation import PreparedData
 from .trials import FEWEST, Choice, choose, design_of, probe_of
-from .ways.folds import MANY_FEATURES, LeftOut, above_floor, all_scores
-from .ways.penalty import ABOVE, BELOW, FOLDS, candidates, settled, smallest, valley
-from .ways.problem import fold_of, rounding_floor, wrong
 
 NOISE = 1.5  # standard errors of a difference, of which five folds give but a rough idea
 Share = Callable[[Block], np.ndarray]  # which rows of a block take part; it pickles
@@ -277,7 +277,7 @@ class Contender:
         self.curve, self.near, self._models = [], [], []
         for size in self._prefixes(sizes):
             left = self.left_out(size, classifies)
-            floor = rounding_floor(self.design.truncated(size), left.folded.rows)
+            floor = rounding_floor(self.design.truncated(size).map, left.folded.rows)
             alphas = above_floor(candidates("auto", left.folded.square_sum(left.scale, True)), "auto", floor)
             criteria = self._searched(left, alphas)
             if not classifies:
@@ -293,7 +293,7 @@ class Contender:
     def _searched(self, left: LeftOut, alphas: np.ndarray) -> np.ndarray:
         """Criteria of penalties around the best, NaN at others; the search begins where the last one ended."""
         start = left.start(alphas) if self._above is None else max(len(alphas) - 1 - self._above, 0)
-        rough = left.folded.features > MANY_FEATURES
+        rough = is_many(left.folded.features)
         criteria = valley(lambda k: left.criterion(left.errors(alphas[k], rough)), start, len(alphas))
         self._above = len(alphas) - 1 - smallest(criteria)
         return criteria
@@ -309,7 +309,7 @@ class Contender:
 
     def _tried(self, left: LeftOut, size: int, alpha: float) -> Trial:
         units = float(np.sum(left.deviations)) if left.classifies else float(np.count_nonzero(left.deviations))
-        errors = left.errors(alpha, rough=left.folded.features > MANY_FEATURES)
+        errors = left.errors(alpha, rough=is_many(left.folded.features))
         if not units > 0:
             return Trial(self.settings, size, alpha, 1.0, left.folded.rows, self.rounds)
         by_fold = tuple(left.criterion(fold[None]) / units for fold in errors)
@@ -336,16 +336,7 @@ class Contender:
 
 def models_of(left: LeftOut, alphas: np.ndarray) -> Models:
     """For each fold the weights (penalties, m, k) and intercepts (penalties, k) of models of the other rows."""
-    made = {}
-    for fold in left.numbers:
-        rest: Centered = left.pair(fold)[0]
-        if left.folded.features > MANY_FEATURES:
-            solutions = solve_several(rest.gram, rest.cross, alphas)
-        else:
-            solutions = [solve_or_none(rest.gram, rest.cross, float(alpha)) for alpha in alphas]
-        b = np.stack([np.full(rest.cross.shape, np.nan) if found is None else found for found in solutions])
-        made[fold] = np.stack([times_columns(left.scale, at) for at in b]), rest.mean_y - rest.mean_z @ b
-    return made
+    return {fold: models_at(left.pair(fold)[0], left.scale, alphas) for fold in left.numbers}
 
 
 def fold_masks(block: Block, folds: int) -> list[np.ndarray]:
@@ -356,5 +347,4 @@ def fold_masks(block: Block, folds: int) -> list[np.ndarray]:
 
 def folds_for(contenders: int, features: int) -> int:
     """Five folds if their sums, and those in which each is left out, are within the memory budget; else a fifth."""
-    matrices = contenders * FOLDS + 2 * FOLDS + 3
-    return FOLDS if features <= MANY_FEATURES and 8 * matrices * features**2 <= memory_budget() else 2
+    return folds_apart(features, contenders * FOLDS)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..penalties import PERFECT, CrossValidated
+from ..solvers import OUT, HeldOutScores
+from ..solvers.problem import wrong
 from ..validation import FitWarning
-from .ways.calibration import OUT, Judged
-from .ways.penalty import PERFECT, CrossValidated
-from .ways.problem import Fit, wrong
+from .fitting import Fit
 
 NOTHING = 0.01  # R^2 below which a model explains nothing
 MANY = 100  # rows from which their leverages are told
@@ -19,12 +20,12 @@ CLIPPED = 0.01  # share of numbers beyond the range
 __all__ = ["FitWarning", "doubts", "leverage_share", "validated_by"]
 
 
-def validated_by(fit: Fit, judged: Judged | None, classifies: bool) -> Fit:
+def validated_by(fit: Fit, held_out: HeldOutScores | None, classifies: bool) -> Fit:
     """The fit with what rows left out say of it, where folds did not say it already."""
-    if judged is None or judged.how != OUT or len(judged.scores) < 2:
+    if held_out is None or held_out.how != OUT or len(held_out.scores) < 2:
         return fit
-    weight = np.ones(len(judged.scores)) if judged.weight is None else judged.weight
-    found = score_of(judged.scores, judged.codes, weight, classifies, "rows left out one by one")
+    weight = np.ones(len(held_out.scores)) if held_out.weight is None else held_out.weight
+    found = score_of(held_out.scores, held_out.codes, weight, classifies, "rows left out one by one")
     if found is None:
         return fit
     if fit.validated is None:
@@ -57,11 +58,11 @@ def score_of(
     return CrossValidated(1.0 - mean, error, len(rows), how)
 
 
-def leverage_share(judged: Judged | None) -> float:
+def leverage_share(held_out: HeldOutScores | None) -> float:
     """The share of all leverage that the hundredth of rows with the largest has."""
-    if judged is None or judged.leverage is None or len(judged.leverage) < MANY:
+    if held_out is None or held_out.leverage is None or len(held_out.leverage) < MANY:
         return 0.0
-    leverage = np.sort(np.maximum(judged.leverage, 0.0))
+    leverage = np.sort(np.maximum(held_out.leverage, 0.0))
     return float(leverage[-max(1, len(leverage) // 100) :].sum() / max(leverage.sum(), np.finfo(float).tiny))
 
 

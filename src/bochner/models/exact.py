@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,16 @@ from ..bases.heuristics import SAMPLE, different_rows, settle_bandwidth
 from ..blocks import Block
 from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvariant
 from ..maps.scaling import ColumnScaler
+from ..penalties import Chosen, FromKernel, FromVMatrix, KernelFolds
+from ..penalties.search import candidates
+from ..solvers import HeldOutScores, Solution
+from ..solvers.kernel_rows import KernelRows, solve_rows
+from ..solvers.leave_one_out import from_kernel
+from ..solvers.problem import Alpha
 from ..streams import sample_rows
 from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
 from .base import RandomFeatureModel
+from .calibration import probabilities, temperature
 from .checks import check_weights, encoded_rows, remember_columns, row_slices, rows_by_recipe, split_target
 from .exact_explaining import explain_exact
 from .exact_saving import centring, from_state, to_state
@@ -25,11 +33,6 @@ from .regressor import MultiOutputRegressor
 from .saving import write
 from .targets import Labelled, Numeric
 from .trials import SCALERS
-from .ways.calibration import Judged, probabilities, temperature
-from .ways.dual import KernelFolds, solve_kernel
-from .ways.invariant import fit_invariant
-from .ways.left_out import from_kernel
-from .ways.penalty import candidates
 
 TRIED = 500  # rows with which scalings are compared
 
@@ -83,27 +86,33 @@ class KernelRidgeModel(BaseEstimator):
         X = X if self.scaler_ is None else self.scaler_(X)
         self.kernel_ = self._settled_kernel(X)
         block = Block(X, codes, weight, 0)
-        how = alpha, self.fit_intercept, self._classifies
-        dual, judged = None, None
-        if self.invariants:
-            fit, judged = fit_invariant(self.kernel_(X), block, *how)
-        else:
-            fit, dual = solve_kernel(self.kernel_(X), block, *how)
-            if self._classifies:
-                judged = from_kernel(dual, fit, block, self.fit_intercept)
-        self._calibrate(judged)
-        self.X_fit_, self.dual_coef_ = X.copy(), fit.solution.coefficients
-        self.intercept_ = fit.intercept + self._offset
-        self.alpha_, self.solution_, self.penalty_ = fit.solution.alpha, fit.solution, fit.penalty
-        validated = fit.validated
+        solution, chosen = self._solve(KernelRows(self.kernel_(X), block, self.fit_intercept), alpha)
+        self._calibrate(solution.held_out)
+        self.X_fit_, self.dual_coef_ = X.copy(), solution.coefficients
+        self.intercept_ = solution.intercepts + self._offset
+        self.alpha_, self.solution_, self.penalty_ = solution.alpha, replace(solution, held_out=None), chosen.note
+        validated = chosen.validated
         self.cv_score_ = None if validated is None else float(validated.score)
         self.cv_standard_error_ = None if validated is None else validated.standard_error
-        self._dual = None
-        if dual is not None and self.fit_intercept:
-            self._dual = centring(dual.root, dual.row_means, dual.grand_mean)
         return self
 
-    def _check_parameters(self) -> Any:
+    def _solve(self, rows: KernelRows, asked: Alpha) -> tuple[Solution, Chosen]:
+        """The penalty, and the coefficients at it with scores of rows left out."""
+        self._dual = None
+        if self.invariants:
+            by_folds = FromVMatrix(rows.kernel, rows.block, rows.intercept, self._classifies)
+            chosen = by_folds.choose(asked)
+            return by_folds.solve(chosen), chosen
+        chosen = FromKernel(rows, self._classifies).choose(asked)
+        found, dual = solve_rows(rows, chosen.alpha, chosen.unit), rows.dual
+        if rows.intercept:
+            self._dual = centring(dual.root, dual.row_means, dual.grand_mean)
+        if self._classifies:
+            held_out = from_kernel(dual, found, rows.block, rows.intercept, chosen.unit)
+            found = replace(found, held_out=held_out)
+        return found, chosen
+
+    def _check_parameters(self) -> Alpha:
         """Refuse what cannot be fitted; the penalty as numbers or a word."""
         if not isinstance(self.kernel, Kernel):
             require_choice("kernel", self.kernel, ["gaussian", "laplacian", "matern", "cauchy"])
@@ -116,7 +125,7 @@ class KernelRidgeModel(BaseEstimator):
             require_choice("scale", self.scale, ["auto", "robust", "standard"])
         return RandomFeatureModel._alpha(self)
 
-    def _calibrate(self, judged: Judged | None) -> None:
+    def _calibrate(self, held_out: HeldOutScores | None) -> None:
         """Learn how to make probabilities; regression has none."""
 
     def _settled_scaler(self, block: Block) -> ColumnScaler | None:
@@ -441,6 +450,6 @@ class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
         """
         return probabilities(self.decision_function(X), self.temperature_)
 
-    def _calibrate(self, judged: Judged | None) -> None:
-        assert judged is not None
-        self.temperature_ = temperature(judged.scores, judged.codes, judged.weight)
+    def _calibrate(self, held_out: HeldOutScores | None) -> None:
+        assert held_out is not None
+        self.temperature_ = temperature(held_out.scores, held_out.codes, held_out.weight)

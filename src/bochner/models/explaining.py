@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..losses import Squared, name_of
+from ..losses import name_of
 from ..maps.scaling import ColumnScaler
+from ..penalties import CrossValidated
 from .doubts import doubts
-from .ways.penalty import CrossValidated
 
 GIVEN = "the penalty was given, so that no rows were left out to choose it by"
 
@@ -27,7 +27,7 @@ def explain(model: Any, unknown: str = "") -> str:
         how = basis.bandwidth if isinstance(basis.bandwidth, str) else "given"
         lines.append(f"bandwidth: {basis.bandwidth_:.6g} ({how})")
     lines.append(f"precision: {basis.precision or 'float'} ({model.precision_reason_})")
-    if not isinstance(model._loss(), Squared):
+    if not model._loss().quadratic:
         lines.append(f"loss: {name_of(model._loss()).replace('_', ' ')}")
     lines += [
         f"solver: {fit.solution}",

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..arrays import Array, constant, like, to_host
-from ..bases.design import times_columns
+from ..moments import times_columns
 
 EXCHANGED = 4096  # rows whose predictions are made in all
 TILE = 1 << 21  # numbers of features that are held at a time

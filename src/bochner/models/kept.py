@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..blocks import Recipe, SparseRecipe
+from ..costs import FOLDS
 from ..fields import (
     SMALLEST,
     Check,
@@ -26,10 +27,8 @@ from ..fields import (
     whole,
 )
 from ..moments import FoldedMoments, Moments
-from ..solvers import DoublyStochastic, Solution
+from ..solvers import DoublyStochastic, Solution, Units
 from .trials import Choice
-from .ways.penalty import FOLDS
-from .ways.problem import Units
 
 SQUARES = 1e200  # the largest of what adds up squares
 THREADS = 1 << 15
@@ -151,7 +150,7 @@ def sums_fields(features: int, outputs: int) -> dict[str, Check]:
 
 def require_solution(solution: Any, features: int) -> None:
     require_kind(solution, Solution)
-    require_fields(vars(solution), solution_fields(features))
+    require_fields(solution.to_state(), solution_fields(features))
     if not solution.coefficients.size:
         raise ValueError("there are no coefficients")
 

@@ -7,18 +7,19 @@ out of a sample are predicted as well as with floats.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from sklearn.base import clone
 
 from ..bases import Basis
 from ..bases.design import Design
-from ..blocks import MemoryBlocks
+from ..blocks import Blocks, MemoryBlocks
 from ..moments import Moments
+from ..penalties import FromProbe
+from ..solvers import Problem
+from ..solvers.problem import rounding_floor
 from .preparation import PreparedData
 from .trials import FEATURES, Choice, Trial, Wanted, design_of, probe_of
-from .ways.matrix_free import probe_alpha
-from .ways.problem import rounding_floor
 
 MANY_STEPS = 10.0
 WORSE = 1.02  # times the squared error of floats that rounding may cost on rows left out
@@ -26,7 +27,7 @@ LADDER = ("int8", "int14", None)
 
 
 def choose_precision(
-    basis: Basis, choice: Choice, wanted: Wanted, problem_of: Any, ready: PreparedData
+    basis: Basis, choice: Choice, wanted: Wanted, problem_of: Callable[[Design, Blocks], Problem], ready: PreparedData
 ) -> tuple[str | None, str]:
     """The lowest precision that a sample of the rows allows, and why."""
     n, block = ready.blocks.n_rows, probe_of(ready.blocks)
@@ -38,7 +39,8 @@ def choose_precision(
         return design_of(choice, candidate, ready.sample, ready.largest)
 
     floats = designed(None)
-    alpha = probe_alpha(problem_of(floats, probe)).alpha
+    problem = problem_of(floats, probe)
+    alpha = FromProbe(problem).choose(problem.asked).alpha
     least = Trial(wanted, floats, block).error()
     refused = []
     for precision in LADDER[:-1]:
@@ -65,7 +67,7 @@ def too_coarse(design: Design, moments: Moments, alpha: float, rows: int) -> str
     smallest = float(moments.deviations()[design.linear_columns :].min())
     if smallest < MANY_STEPS:
         return f"a feature has a deviation of {smallest:.1f} steps"
-    floor = rounding_floor(design, rows)
+    floor = rounding_floor(design.map, rows)
     if alpha < floor:
         return f"the penalty {alpha:.1e} is below the rounding floor {floor:.1e}"
     return ""

@@ -13,15 +13,16 @@ from ..arrays import constant, is_torch, like, places, to_host
 from ..bases.heuristics import SAMPLE
 from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks, SampledBlocks, SumOf
 from ..config import memory_budget
+from ..penalties.probe import PROBE
+from ..solvers.leave_one_out import CALIBRATED
+from ..solvers.matching import require_torch
+from ..solvers.units import MEASURED
 from ..streams import sample_rows
 from ..validation import require_finite
 from . import trials
 from .checks import check_weights
 from .sampling import RowsByNumber, Sample
 from .targets import TargetCoding, TargetKind
-from .ways import held_out, units
-from .ways.calibration import CALIBRATED
-from .ways.strategy import require_torch, solver_name
 
 SURVEYED = (
     1 << 22
@@ -29,7 +30,7 @@ SURVEYED = (
 
 # Rows that later steps take, and the seeds that choose them: to try scalings on, to calibrate by, to choose the penalty
 # of a loss by, and to measure targets by.
-SAMPLES = ((trials.TRIED, 3), (CALIBRATED, 9), (held_out.PROBE, 2), (units.MEASURED, 11))
+SAMPLES = ((trials.TRIED, 3), (CALIBRATED, 9), (PROBE, 2), (MEASURED, 11))
 
 
 class PreparedData(NamedTuple):
@@ -107,7 +108,7 @@ def prepare_arrays(
 ) -> PreparedData:
     """Arrays: checked as a whole, then as blocks are."""
     if is_torch(X):
-        require_torch(model._loss(), solver_name(model.solver), model.max_coefficient)
+        require_torch(model._loss(), model.solver, model.max_coefficient)
     X, y = model._validate(X, y, reset=first)
     weight = like(check_weights(sample_weight, X.shape[0]), X)
     summary = summary_of(model, MemoryBlocks(X, y, weight))

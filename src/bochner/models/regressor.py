@@ -10,11 +10,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array, empty, like, namespace, places, to_host
+from ..losses import LossLike
+from ..solvers import OUT, HeldOutScores, SolverLike
 from ..validation import FitWarning, option
 from .base import RandomFeatureModel, Scored, adds_rows
 from .doubts import leverage_share
 from .targets import Numeric
-from .ways.calibration import OUT, Judged
 
 
 class MultiOutputRegressor(RegressorMixin):
@@ -27,14 +28,14 @@ class MultiOutputRegressor(RegressorMixin):
         return tags
 
 
-def widening(judged: Judged, noise: np.ndarray) -> np.ndarray:
+def widening(held_out: HeldOutScores, noise: np.ndarray) -> np.ndarray:
     """What deviations (k,) are to be multiplied by so that 95 of 100 rows left out lie within 1.96 of them.
 
     A row with leverage h is predicted without itself with the variance noise / (1 - h).
     """
-    assert judged.leverage is not None
-    left = np.maximum(1.0 - judged.leverage, 1e-12)[:, None]
-    sizes = np.abs(judged.scores - judged.codes) * np.sqrt(left / np.maximum(noise, np.finfo(float).tiny))
+    assert held_out.leverage is not None
+    left = np.maximum(1.0 - held_out.leverage, 1e-12)[:, None]
+    sizes = np.abs(held_out.scores - held_out.codes) * np.sqrt(left / np.maximum(noise, np.finfo(float).tiny))
     found = np.quantile(sizes, 0.95, axis=0, method="higher") / 1.96
     return np.where((noise > 0) & (found > 0) & np.isfinite(found), found, 1.0)
 
@@ -155,10 +156,10 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         self,
         basis: Any = None,
         *,
-        loss: str = "squared",
+        loss: str | LossLike = "squared",
         alpha: Any = "auto",
         max_coefficient: float | None = None,
-        solver: Any = "auto",
+        solver: str | SolverLike = "auto",
         fit_intercept: bool = True,
         precision: str | None = None,
         scale: str | None = "auto",
@@ -244,7 +245,7 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         n, blocks = self._rows_to_predict(X, fit.posterior.width)
         spread, xp = empty((n,), mean), namespace(mean)
         for rows, part in blocks:
-            spread[rows] = like(fit.posterior.spread(self.design_, part), mean)
+            spread[rows] = like(fit.posterior.spread(self.design_.map, part), mean)
         deviation = xp.sqrt(xp.outer(1.0 + spread, like(fit.noise, mean))) * like(self._widening, mean)
         return mean, deviation.reshape(mean.shape)
 
@@ -266,11 +267,11 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         self._ends = None  # rows came or went: the range of their targets is no longer known
         return super()._outdated()
 
-    def _calibrate(self, judged: Judged | None) -> None:
-        self._leverage = leverage_share(judged)
+    def _calibrate(self, held_out: HeldOutScores | None) -> None:
+        self._leverage = leverage_share(held_out)
         self._widening = np.ones(self._output_count())
-        if judged is not None and judged.how == OUT and judged.leverage is not None:
-            self._widening = widening(judged, to_host(self._solved.noise))
+        if held_out is not None and held_out.how == OUT and held_out.leverage is not None:
+            self._widening = widening(held_out, to_host(self._solved.noise))
 
     @property
     def noise_variance_(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from .. import storage
@@ -11,13 +12,15 @@ from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
 from ..fields import flag, require_fields, require_present, require_sound
 from ..kernels import Kernel
-from ..losses import Loss
+from ..losses.known import KINDS
 from ..maps.linear import LinearPart
 from ..maps.quantize import Quantizer
 from ..maps.scaling import ColumnScaler
 from ..moments import FoldedMoments, Moments
-from ..solvers import SGD, Adam, DoublyStochastic, Solution
+from ..penalties import Chosen, CrossValidated
+from ..solvers import SGD, Adam, DoublyStochastic, PrimalPosterior, Solution, Training, Units
 from ..validation import option
+from .fitting import Fit
 from .kept import (
     OF_CLASSES,
     OF_NUMBERS,
@@ -35,9 +38,6 @@ from .kept import (
     units_fields,
 )
 from .trials import Choice
-from .ways.penalty import Chosen, CrossValidated
-from .ways.primal import PrimalPosterior
-from .ways.problem import Fit, Training, Units
 
 KIND, VERSION = "bochner model", 3
 
@@ -53,7 +53,7 @@ def kinds_of(base: type) -> list[type]:
 
 # What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
 PARTS: tuple[type, ...] = (
-    *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *kinds_of(Loss), Quantizer, Recipe, SparseRecipe, Moments,
+    *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments,
     FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice,
     CrossValidated,
 )  # fmt: skip
@@ -106,6 +106,7 @@ class Saved:
     def _to_state(self, sums: bool) -> dict[str, Any]:
         fit = self._refresh()  # type: ignore[attr-defined]
         parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        require_own(parameters)
         parameters["basis"] = None  # the fitted one says it all
         if not isinstance(parameters["random_state"], int | None):
             parameters["random_state"] = None  # a generator has moved on; the seed is in the basis
@@ -148,7 +149,9 @@ class Saved:
         if widest is not None and (model.max_coefficient is not None or model.alpha == "loo"):
             raise ValueError("sums alone are solved without max_coefficient, and without leave-one-out")
         model.design_, model.sums_, model._widest = design, sums, widest
-        model._solved = Fit(solution, posterior=posterior, **{name: state[name] for name in FIT})
+        told = {name: state[name] for name in ("intercept", "noise", "training")}
+        solution = replace(solution, posterior=posterior, **told)
+        model._solved = Fit(solution, state["penalty"], state["validated"], state["end"])
         model._stale = widest is not None  # what belongs to the first columns alone is made again from the sums
         return model
 
@@ -157,6 +160,18 @@ def write(model: Any, path: str | os.PathLike[str], state: dict[str, Any], parts
     """Write a model to a file, once it is sure that it can be read again."""
     tree = {"model": type(model).__name__, "state": state}
     storage.save(path, KIND, VERSION, tree, parts, lambda again: type(model)._from_state(again["state"]))
+
+
+def require_own(parameters: dict[str, Any]) -> None:
+    """Refuse to write a loss or a solver that no reader would know."""
+    for name in ("loss", "solver"):
+        value = parameters.get(name)
+        if value is not None and not isinstance(value, str) and type(value) not in PARTS:
+            raise ValueError(
+                f"nothing is written: its {name} is an object of your own class {type(value).__name__}, and a file "
+                f"holds bochner's own classes alone; predictions do not need it, so set_params({name}=...) to one of "
+                "those before saving, or pickle the model."
+            )
 
 
 def made_of(cls: Any, parameters: dict[str, Any]) -> Any:

@@ -13,24 +13,25 @@ from ..bases.design import Design
 from ..blocks import Blocks, MemoryBlocks
 from ..blocks.memory import is_mapped
 from ..config import memory_budget
+from ..costs import gram_bytes
+from ..losses import Loss
 from ..moments import FoldedMoments, require_squares
+from ..solvers import DualPosterior, HeldOutScores, Problem, Solver, SolverLike
+from ..solvers.matching import trains_on_batches
+from ..solvers.problem import Alpha
+from ..solvers.sums import reduce_folds
 from ..validation import option
 from .checks import split_target, with_recipe
+from .fitting import Fit, fit_sums
+from .partial_fit import resume
 from .preparation import OpenJournal, PreparedData, own_targets, prepare_arrays, prepare_blocks
-from .ways.dual import DualPosterior
-from .ways.folds import reduce_folds
-from .ways.online import go_on
-from .ways.primal import fit_sums
-from .ways.problem import Fit, Problem
-from .ways.solve import Way
-from .ways.strategy import METHODS, gram_bytes, solver_name
 
 
 class Streaming(ABC):
     """The verbs of a model that keeps its sums. After a change the solution is made when it is first needed."""
 
-    alpha: Any
-    solver: Any
+    alpha: Alpha
+    solver: str | SolverLike
     fit_intercept: bool
     max_coefficient: float | None
     design_: Design
@@ -61,8 +62,8 @@ class Streaming(ABC):
         if first:
             self.__dict__.pop("recipe_", None)  # of a call that failed
             X, y, sample_weight = with_recipe(X, y, sample_weight)
-        if solver_name(self.solver) in METHODS:
-            return self._go_on(X, y, sample_weight, classes)
+        if trains_on_batches(self.solver, self._loss()):
+            return self._resume(X, y, sample_weight, classes)
         self._refuse_leave_one_out("partial_fit")
         before = None if first else self._require_sums("partial_fit")
         with self._settings():
@@ -75,19 +76,19 @@ class Streaming(ABC):
         self.sums_ = part if before is None else before + part.beside(before)
         return self._outdated()
 
-    def _go_on(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Any:
+    def _resume(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Any:
         """partial_fit by steps on batches; after a fit it begins where that ended."""
         first = not hasattr(self, "design_")
         with self._settings():
             ready = self._ready(X, y, sample_weight, first=first, classes=classes)
             design = self._fitted_design(ready) if first else self.design_
-            problem, way = self._problem(design, ready.blocks), self._way(design, ready.blocks.n_rows)
+            problem, (solver, _) = self._problem(design, ready.blocks), self._solver_for(design, ready.blocks.n_rows)
             before = None if first else self._refresh()
-            self.design_, fit, judged = go_on(problem, way, before)
+            self.design_, fit, held_out = resume(problem, design, solver, before)
         self._solved, self._importances = fit, None
         self.sums_, self._widest, self._stale = None, None, False
         self._rows = 0 if fit.training is None else fit.training.rows
-        self._calibrate(judged)
+        self._calibrate(held_out)
         return self
 
     def merge(self, other: Any) -> Any:
@@ -259,10 +260,9 @@ class Streaming(ABC):
             assert sums is not None
             if design.n_components != widest.n_components:
                 sums = sums.prefix(design.n_components)
-            how = self._alpha(), self.fit_intercept, self._classifies, "from sums at hand", design.prefix_scale(widest)
+            how = self._alpha(), self.fit_intercept, self._classifies, design.linear_columns
             with self._settings():
-                self._solved = fit_sums(sums, design, *how)
-                self._solved.posterior.forget()
+                self._solved = fit_sums(sums, design.map, design.prefix_scale(widest), *how)
             self._stale = False
             self._tell_doubts()
         return self._solved
@@ -280,13 +280,15 @@ class Streaming(ABC):
     @abstractmethod
     def _problem(self, design: Design, blocks: Blocks) -> Problem: ...
     @abstractmethod
-    def _way(self, design: Design, rows: int) -> Way: ...
+    def _solver_for(self, design: Design, rows: int) -> tuple[Solver, str]: ...
+    @abstractmethod
+    def _loss(self) -> Loss: ...
     @abstractmethod
     def _tell_doubts(self) -> None: ...
     @abstractmethod
-    def _calibrate(self, judged: Any) -> None: ...
+    def _calibrate(self, held_out: HeldOutScores | None) -> None: ...
     @abstractmethod
-    def _alpha(self) -> Any: ...
+    def _alpha(self) -> Alpha: ...
     @abstractmethod
     def _dtypes(self) -> list[Any]: ...
     @abstractmethod

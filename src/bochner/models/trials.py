@@ -14,18 +14,19 @@ import numpy as np
 import scipy.sparse
 
 from ..bases import Basis
-from ..bases.design import Design, times_columns
+from ..bases.design import Design
 from ..bases.heuristics import different_rows
 from ..blocks import Block, Blocks
+from ..costs import FOLDS
 from ..maps.linear import LinearPart
 from ..maps.scaling import HEAVY, ColumnScaler
-from ..moments import FoldedMoments, Moments
+from ..moments import FoldedMoments, Moments, times_columns
 from ..ops import threads
+from ..penalties import LeftOut
+from ..penalties.search import ABOVE, BELOW, DECADES, candidates, smallest, valley
 from ..solvers import solve_or_none
+from ..solvers.problem import fold_of, wrong
 from ..streams import sample_rows
-from .ways.folds import LeftOut
-from .ways.penalty import ABOVE, BELOW, DECADES, FOLDS, candidates, smallest, valley
-from .ways.problem import fold_of, wrong
 
 TRIED, FEATURES = 2000, 256  # rows and features of a trial; more features than rows tell no more
 FEWEST = 10  # rows with which a trial means something

@@ -19,6 +19,8 @@ from ..bases import Basis, RandomFourier
 from ..bases.heuristics import median_factor, times_median
 from ..blocks import Block, Blocks
 from ..config import memory_budget
+from ..costs import gram_bytes
+from ..penalties.search import LEVEL
 from ..streams import Stream
 from ..validation import FitWarning, require_integer
 from .checks import split_target, with_recipe
@@ -26,8 +28,6 @@ from .classifier import RandomFeatureClassifier
 from .contest import Contender, Field, Trial, folds_for
 from .regressor import RandomFeatureRegressor
 from .targets import looks_like_labels
-from .ways.penalty import LEVEL
-from .ways.strategy import gram_bytes
 
 FACTORS = (0.125, 0.25, 0.5, 0.7071, 1.0, 1.4142, 2.0, 4.0)  # times the median distance
 POOL_SIZES = (2, 3, 4, 6, 8, 16)

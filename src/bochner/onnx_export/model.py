@@ -11,8 +11,9 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import to_numpy
-from ..bases.design import Design, times_columns
+from ..bases.design import Design
 from ..maps import FeatureMap
+from ..moments import times_columns
 from .exact import kernel_scores
 from .graph import Graph, require_room
 from .maps import columns_of, require_form, stored_bytes

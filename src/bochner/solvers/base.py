@@ -1,10 +1,73 @@
-"""What a solver returns: coefficients, and in words how it ended."""
+"""What a solver is, and what it returns: coefficients, and in words how it ended."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from ..arrays import Array, namespace
+import numpy as np
+
+from ..arrays import Array, constant, namespace, to_host
+from ..maps import FeatureMap
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+OUT, SAME = "rows left out", "rows that it was fitted to, too few to leave some out"
+
+
+class HeldOutScores(NamedTuple):
+    """Scores (n, k) of rows by a model not fitted to them, their codes and weights; and which rows these are.
+
+    Leverages (n,) are those of the rows in the model of all, where they are known.
+    """
+
+    scores: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray | None
+    how: str
+    leverage: np.ndarray | None = None
+
+    def on_host(self) -> HeldOutScores:
+        """The same as numpy has it: a handful of rows, by which probabilities and deviations are calibrated."""
+        scores, codes, weight, leverage = map(to_host, (self.scores, self.codes, self.weight, self.leverage))
+        return HeldOutScores(scores, codes, weight, self.how, leverage)
+
+
+@dataclass(frozen=True)
+class Units:
+    """What targets are measured from and by, one number per output, and the mean weight that weights are taken by."""
+
+    centre: np.ndarray
+    spread: np.ndarray
+    weight: float
+
+
+@dataclass(frozen=True)
+class Training:
+    """How far stochastic training has come: the rate it began with, its steps (epochs, calls), the rows it met.
+
+    `units` are those of the first rows, which all further steps are taken in; None in old files, where there were none.
+    """
+
+    rate: float
+    steps: int
+    rows: int
+    units: Units | None = None
+
+
+class Posterior(Protocol):
+    """The Gaussian posterior of a ridge model."""
+
+    @property
+    def width(self) -> int:
+        """Numbers that a row becomes."""
+
+    def spread(self, feature_map: FeatureMap, X: Array) -> Array:
+        """What times the noise is the variance of the mean of each row."""
+
+    def log_marginal_likelihood(self, noise: Array) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -14,7 +77,7 @@ class Solution:
     Attributes
     ----------
     coefficients : ndarray of shape (n_components, n_outputs)
-        Coefficients of the centred features.
+        Coefficients of the scaled features.
     method : str
         Name of the method.
     alpha : float
@@ -27,6 +90,20 @@ class Solution:
         Number of iterations.
     reason : str
         Why this method was chosen.
+    intercept : ndarray of shape (n_outputs,) or None
+        The intercept; None is 0.
+    noise : ndarray of shape (n_outputs,) or None
+        Variance of the noise, of a ridge model.
+    posterior : Posterior or None
+        Posterior of the coefficients, of a ridge model.
+    training : Training or None
+        How far training on batches has come.
+    scale : ndarray or None
+        The scale that a loss learned.
+    start : ndarray or None
+        Where a like problem may begin.
+    held_out : HeldOutScores or None
+        Scores of rows left out.
 
     Examples
     --------
@@ -44,10 +121,59 @@ class Solution:
     residual: float
     iterations: int = 1
     reason: str = ""
+    intercept: Array | None = field(default=None, repr=False)
+    noise: Array | None = field(default=None, repr=False)
+    posterior: Posterior | None = field(default=None, repr=False)
+    training: Training | None = field(default=None, repr=False)
+    scale: Array | None = field(default=None, repr=False)
+    start: Array | None = field(default=None, repr=False)
+    held_out: HeldOutScores | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         because = f" ({self.reason})" if self.reason else ""
         return f"{self.method}{because}: {self.status}; relative residual {self.residual:.1e}"
+
+    @property
+    def intercepts(self) -> Array:
+        nothing = constant(0.0, (self.coefficients.shape[1],), self.coefficients)
+        return nothing if self.intercept is None else self.intercept
+
+    @property
+    def noises(self) -> Array:
+        nothing = constant(0.0, (self.coefficients.shape[1],), self.coefficients)
+        return nothing if self.noise is None else self.noise
+
+    def to_state(self) -> dict[str, Any]:
+        """What a file keeps under this name; intercept, noise and training stand beside it there."""
+        names = ("coefficients", "method", "alpha", "status", "residual", "iterations", "reason")
+        return {name: getattr(self, name) for name in names}
+
+
+class Solver(ABC):
+    """How a problem is solved. `solve` is all that an object of another class needs to have.
+
+    name : as `solver` gives it, and as messages call it.
+    needs : what a loss must declare.
+    bounded : it keeps coefficients within the bound of a problem.
+    learns_scale : it learns the scale of a loss that has one.
+    exact : its solution does not depend on the units of targets, which are left as they are.
+    works_on : "sums" if it needs no more of the rows than their moments, "kernel" if the kernel matrix, else "rows".
+    on_batches : it takes steps on batches of rows, can take more of them, and wants columns of like size.
+    holds_out : it returns scores of rows left out by itself, where a problem asks for them.
+    """
+
+    name: ClassVar[str] = ""
+    needs: ClassVar[frozenset[str]] = frozenset()
+    bounded: ClassVar[bool] = False
+    learns_scale: ClassVar[bool] = False
+    exact: ClassVar[bool] = False
+    works_on: ClassVar[str] = "rows"
+    on_batches: ClassVar[bool] = False
+    holds_out: ClassVar[bool] = False
+
+    @abstractmethod
+    def solve(self, problem: Problem) -> Solution:
+        """The model of all rows at the penalty problem.alpha."""
 
 
 def relative_residual(residual: Array, target: Array) -> float:

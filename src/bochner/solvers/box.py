@@ -6,7 +6,7 @@ import numpy as np
 
 from .base import Solution
 from .factor import factor_gram
-from .newton import minimise
+from .minimise import minimise
 
 
 class Quadratic:
@@ -19,14 +19,14 @@ class Quadratic:
         shift = max(alpha, 1e-10 * float(np.trace(gram)) / max(len(gram), 1), np.finfo(float).tiny)
         self._factor = factor_gram(gram, shift)
 
-    def look(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         image = self.gram @ x + self.alpha * x
         return float(np.sum(x * (image - 2.0 * self.cross))), 2.0 * (image - self.cross)
 
-    def product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def hessian_product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         return 2.0 * (self.gram @ v + self.alpha * v)
 
-    def approach(self, x: np.ndarray) -> None:
+    def update_preconditioner(self, x: np.ndarray) -> None:
         """The preconditioner is exact as it is."""
 
     def precondition(self, v: np.ndarray) -> np.ndarray:

@@ -1,206 +1,64 @@
-"""A convex function of a matrix x (m, k), within bounds or without, by Newton's method with conjugate gradients inside.
-
-Where x is at a bound and the gradient pushes outward, it stays; the rest moves along a Newton direction, and what would
-leave the bounds is put back on them (projected Newton). The step is halved until the function falls.
-"""
+"""Losses to their optimum over all rows: Newton's method, and the same within bounds on the coefficients."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import replace
 
 import numpy as np
 
-MOST_PRODUCTS = 200  # in one direction
-MOST_TURNS, HALVINGS = 100, 5  # of a direction within bounds
-ARMIJO = 1e-4
-SHORTEST = 1e-12
+from .base import Solution, Solver
+from .box import at_bounds, solve_box
+from .huber import HuberObjective
+from .minimise import Minimum, minimise
+from .objective import RiskObjective
+from .problem import Problem
+from .sums import reduce_moments
+
+BOX_STEPS = 1000  # at most: without a penalty many coordinates change places at the bounds
 
 
-class Objective(Protocol):
-    """What is minimised; every call may be a pass over all rows."""
+class Newton(Solver):
+    """Newton's method with conjugate gradients inside."""
 
-    rounding: float  # relative, of its value
-    separable: bool  # whether every column is a problem of its own
+    name = "newton"
+    needs = frozenset({"smooth"})
+    learns_scale = True
 
-    def look(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value and gradient."""
-
-    def product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Second derivative times v."""
-
-    def approach(self, x: np.ndarray) -> None:
-        """A direction at x is wanted: the moment to make a better preconditioner."""
-
-    def precondition(self, v: np.ndarray) -> np.ndarray:
-        """Roughly the inverse of the second derivative, times v."""
+    def solve(self, problem: Problem) -> Solution:
+        objective = objective_of(problem)
+        start = objective.zeros() if problem.start is None else problem.start
+        return finished(objective, minimise(objective, start, **objective.settings), "Newton with conjugate gradients")
 
 
-@dataclass(frozen=True)
-class Minimum:
-    """Where the search ended; `residual` is the gradient's size, relative to that of the start."""
+class Box(Solver):
+    """Coefficients of at most `problem.bound` in size; for the squared loss from the sums alone."""
 
-    x: np.ndarray
-    value: float
-    status: str
-    residual: float
-    iterations: int
+    name = "box"
+    needs = frozenset({"smooth"})
+    bounded = True
 
-    @property
-    def converged(self) -> bool:
-        """Whether the search ended where it should."""
-        return self.status.startswith("converged")
-
-
-def minimise(
-    objective: Objective,
-    start: np.ndarray,
-    *,
-    bound: Any = np.inf,
-    tolerance: float = 1e-8,
-    reference: float | None = None,
-    max_iterations: int = 100,
-) -> Minimum:
-    """The minimum over |x| <= bound (a number, or an array to match x), to a relative gradient of `tolerance`.
-
-    Gradients are measured by sqrt(g'P g) with the preconditioner P, which does not depend on units; `reference` is such
-    a size to measure by instead of that at the start.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):  # a step that overflows is one that is not taken
-        return _minimise(objective, np.clip(start, -bound, bound), bound, tolerance, reference, max_iterations)
+    def solve(self, problem: Problem) -> Solution:
+        assert problem.bound is not None
+        if problem.loss.quadratic:
+            centered = reduce_moments(problem).centered(problem.scale, problem.intercept)
+            found = solve_box(centered.gram, centered.cross, problem.alpha, problem.bound)
+            return replace(found, intercept=centered.mean_y - centered.mean_z @ found.coefficients)
+        objective = RiskObjective(problem)
+        start = objective.zeros() if problem.start is None else problem.start
+        bounds = np.full((len(start), 1), problem.bound)
+        bounds[problem.columns :] = np.inf  # the intercept is free
+        end = minimise(objective, start, bound=bounds, max_iterations=BOX_STEPS, **objective.settings)
+        there = at_bounds(objective.model(end.x)[0], problem.bound)
+        return finished(objective, replace(end, status=f"{end.status}; {there}"), "projected Newton")
 
 
-def _minimise(
-    objective: Objective, x: np.ndarray, bound: Any, tolerance: float, reference: float | None, max_iterations: int
-) -> Minimum:
-    value, gradient = objective.look(x)
-    size, status = np.inf, f"stopped after {max_iterations} steps, short of the tolerance {tolerance:.0e}"
-    steps = 0
-    for steps in range(max_iterations + 1):
-        free = ~((x >= bound) & (gradient < 0) | (x <= -bound) & (gradient > 0))
-        size = length(objective, np.where(free, gradient, 0.0))
-        reference = (size if reference is None else reference) or 1.0
-        size /= reference
-        if size <= tolerance:
-            status = f"converged in {steps} steps"
-            break
-        if steps == max_iterations:
-            break
-        objective.approach(x)
-        forcing = min(0.3, np.sqrt(size))
-        if np.isfinite(bound).any():
-            direction = bounded_direction(objective, x, gradient, free, forcing, bound)
-        else:
-            direction = newton_direction(objective, x, -gradient, free, forcing)
-        found = search(objective, x, value, gradient, direction, bound)
-        if found is None:
-            reached = size <= np.sqrt(tolerance)
-            status = f"{'converged' if reached else 'stopped'} in {steps} steps, where rounding ends all progress"
-            break
-        x, value, gradient = found
-    return Minimum(x, value, status, float(size), steps)
+def objective_of(problem: Problem) -> RiskObjective:
+    return (HuberObjective if problem.loss.learns_scale else RiskObjective)(problem)
 
 
-def length(objective: Objective, gradient: np.ndarray) -> float:
-    """The size of a gradient, sqrt(g'P g) with the preconditioner P."""
-    return float(np.sqrt(max(np.sum(gradient * objective.precondition(gradient)), 0.0)))
-
-
-def inner(objective: Objective, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a'b; of each column by itself where columns are so many problems, each with its own steps."""
-    return np.sum(a * b, axis=0 if objective.separable else None, keepdims=True)
-
-
-def newton_direction(
-    objective: Objective, x: np.ndarray, slope: np.ndarray, free: np.ndarray, forcing: float
-) -> np.ndarray:
-    """Roughly H^-1 slope in the free coordinates: conjugate gradients until `forcing` times the slope is left."""
-    direction, remainder = np.zeros_like(x), np.where(free, slope, 0.0)
-    auxiliary = np.where(free, objective.precondition(remainder), 0.0)
-    pointing, energy = auxiliary, inner(objective, remainder, auxiliary)
-    enough = forcing**2 * energy
-    for _ in range(MOST_PRODUCTS):
-        image = np.where(free, objective.product(x, pointing), 0.0)
-        curvature = inner(objective, pointing, image)
-        bent = curvature > 0.0
-        if not bent.any():  # flat to rounding: the gradient is all there is
-            return direction if direction.any() else auxiliary
-        step = np.divide(energy, curvature, out=np.zeros_like(energy), where=bent)
-        direction, remainder = direction + step * pointing, remainder - step * image
-        auxiliary = np.where(free, objective.precondition(remainder), 0.0)
-        previous, energy = energy, inner(objective, remainder, auxiliary)
-        going = bent & (energy > enough)
-        if not going.any():
-            break
-        ratio = np.divide(energy, previous, out=np.zeros_like(energy), where=going)
-        pointing = np.where(going, auxiliary + ratio * pointing, 0.0)
-    return direction
-
-
-def bounded_direction(
-    objective: Objective, x: np.ndarray, gradient: np.ndarray, free: np.ndarray, forcing: float, bound: Any
-) -> np.ndarray:
-    """A change d with x + d within the bounds at which the quadratic g'd + d'Hd/2 is nearly least on a face of them.
-
-    A Newton direction that would leave the bounds is put back on them as far as that lowers the quadratic; what is then
-    at a bound stays there, and the rest goes on. So every turn settles some coordinates.
-    """
-    change, slope = np.zeros_like(x), -gradient
-    first = np.linalg.norm(np.where(free, slope, 0.0))
-    for _ in range(MOST_TURNS):
-        further = newton_direction(objective, x, slope, free, forcing)
-        inside = np.clip(x + change + further, -bound, bound) - x
-        if (np.abs(x + change + further) <= bound).all():
-            return inside
-        change = put_back(objective, x, gradient, change, further, bound)
-        slope = -gradient - objective.product(x, change)
-        at = x + change
-        free = free & ~((at >= bound) & (further > 0) | (at <= -bound) & (further < 0))
-        if np.linalg.norm(np.where(free, slope, 0.0)) <= forcing * first:
-            break
-    return change
-
-
-def put_back(
-    objective: Objective, x: np.ndarray, gradient: np.ndarray, change: np.ndarray, further: np.ndarray, bound: Any
-) -> np.ndarray:
-    """change + t further within the bounds, for the first t of 1, 1/2, 1/4, ... that lowers the quadratic.
-
-    If none of the first few does, t is where the first coordinate meets its bound: up to there it falls for sure.
-    """
-
-    def quadratic(d: np.ndarray) -> np.ndarray:
-        return inner(objective, gradient, d) + 0.5 * inner(objective, d, objective.product(x, d))
-
-    now = quadratic(change)
-    chosen, open_ones, step = change.copy(), np.ones_like(now, dtype=bool), 1.0
-    for _ in range(HALVINGS):
-        trial = np.clip(x + change + step * further, -bound, bound) - x
-        falls = open_ones & (quadratic(trial) < now)
-        chosen, open_ones = np.where(falls, trial, chosen), open_ones & ~falls
-        if not open_ones.any():
-            return chosen
-        step /= 2.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(further != 0, (np.sign(further) * bound - x - change) / further, np.inf)
-    nearest = np.min(room, axis=0 if objective.separable else None, keepdims=True)
-    return np.where(open_ones, np.clip(x + change + np.minimum(nearest, 1.0) * further, -bound, bound) - x, chosen)
-
-
-def search(
-    objective: Objective, x: np.ndarray, value: float, gradient: np.ndarray, direction: np.ndarray, bound: Any
-) -> tuple[np.ndarray, float, np.ndarray] | None:
-    """The first of the steps 1, 1/2, 1/4, ... that lowers the function enough, or None."""
-    step = 1.0
-    while step > SHORTEST:
-        trial = np.clip(x + step * direction, -bound, bound)
-        new_value, new_gradient = objective.look(trial)
-        promised = ARMIJO * float(np.sum(gradient * (trial - x)))
-        # At the end differences of values are rounding: then the gradient must fall, which it tells more finely.
-        close = abs(new_value - value) <= objective.rounding * abs(value)
-        if new_value <= value + promised or (close and np.linalg.norm(new_gradient) < np.linalg.norm(gradient)):
-            return (trial, new_value, new_gradient) if (trial != x).any() else None
-        step /= 2.0
-        if close and step < 1e-3:
-            return None
-    return None
+def finished(objective: RiskObjective, found: Minimum, method: str) -> Solution:
+    """The solution that a search for the minimum has come to."""
+    b, intercept = objective.model(found.x)
+    told = Solution(b, method, objective.alpha, found.status, found.residual, found.iterations, intercept=intercept)
+    scale = objective.scale_at(found.x) if isinstance(objective, HuberObjective) else None
+    return replace(told, start=found.x, scale=scale)

@@ -20,10 +20,10 @@ from ...validation import require_choice, require_integer, require_positive, req
 from ..base import RandomFeatureModel
 from ..checks import check_weights
 from ..explaining import explain
+from ..fitting import Limited
 from ..learned.spectrum import Spectral, Stage
 from ..saving import write
 from ..trials import SCALERS
-from ..ways.strategy import Limited
 from .bags import Bags
 from .embedding import embed
 from .given import LinearBasis

@@ -20,6 +20,7 @@ from ...bases.design import Design
 from ...bases.heuristics import SAMPLE, different_rows, draw_seed
 from ...blocks import Block, Blocks
 from ...maps.scaling import ColumnScaler, units_apart
+from ...penalties import CrossValidated
 from ...streams import Stream, sample_rows
 from ...validation import (
     require_choice,
@@ -32,10 +33,9 @@ from ...validation import (
 from ..checks import check_weights, encoded_rows, remember_columns, row_slices, rows_by_recipe, split_target
 from ..doubts import score_of
 from ..explaining import prepared, score_in_words
+from ..fitting import Limited
 from ..saving import write
 from ..trials import SCALERS
-from ..ways.penalty import CrossValidated
-from ..ways.strategy import Limited
 from .directions import Calibrated, Directions, Free, phases_of
 from .layer import features, input_gradient, projection_gradient
 from .losses import Loss

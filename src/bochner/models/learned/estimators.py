@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from ...validation import require_choice
+from ..calibration import probabilities, temperature
 from ..regressor import MultiOutputRegressor
 from ..targets import Labelled, Numeric
-from ..ways.calibration import probabilities, temperature
 from .base import LearnedFourierModel
 from .losses import Logistic, Loss, Softmax, Squared, SquaredProbability
 from .objective import Objective

@@ -25,9 +25,9 @@ from ...fields import (
     whole,
 )
 from ...maps.scaling import ColumnScaler
+from ...penalties import CrossValidated
 from ..kept import VALIDATED, require_kind
 from ..saving import columns_made, keep_fitted, made_of, require_scaler
-from ..ways.penalty import CrossValidated
 
 OPTIONAL = {"feature_names_in_", "recipe_", "temperature_", "scaler_", "_validated"}
 OF_CLASSES, OF_NUMBERS = {"classes_"}, {"_outputs", "_offset"}

@@ -1,0 +1,185 @@
+"""Least squares from the kernel matrix of the rows: for fewer rows than features, and for exact kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .. import ops
+from ..arrays import Array, cast, constant, copied, empty, like, namespace
+from ..blocks import Block, MemoryBlocks
+from ..config import memory_budget
+from ..maps import FeatureMap
+from ..ops import blas
+from .base import Solution, Solver
+from .dual import DualProblem, dual_problem, solve_dual
+from .factor import Factor, factor_gram
+from .leave_one_out import from_kernel
+from .primal import noise_variance
+from .problem import Problem
+
+
+@dataclass
+class KernelRows:
+    """Rows with coded targets and weights, and the kernel of each with each."""
+
+    kernel: Array
+    block: Block
+    intercept: bool
+
+    @cached_property
+    def dual(self) -> DualProblem:
+        return dual_problem(self.kernel, cast(self.block.y, "float64"), self.block.weight, self.intercept)
+
+    @property
+    def weights(self) -> Array:
+        return constant(1.0, (len(self.kernel),), self.kernel) if self.block.weight is None else self.block.weight
+
+
+class Dual(Solver):
+    """The kernel matrix of all rows, factored; the rows fit in memory by assumption."""
+
+    name = "dual"
+    needs = frozenset({"quadratic"})
+    exact = True
+    works_on = "kernel"
+    holds_out = True
+
+    def solve(self, problem: Problem) -> Solution:
+        problem = with_kernel(problem)
+        assert problem.kernel is not None
+        rows, dual = problem.kernel, problem.kernel.dual
+        found = solve_rows(rows, problem.alpha, problem.unit)
+        share = rows.weights / rows.weights.sum()
+        coefficients = empty((problem.columns, rows.block.y.shape[1]), rows.kernel)
+        mean = constant(0.0, (problem.columns,), rows.kernel)
+        for columns, part in scaled_tiles(problem, rows.block.X, tile_columns(len(rows.kernel))):
+            mean[columns] = (part.T @ share).ravel() if problem.intercept else 0.0
+            coefficients[columns] = part.T @ found.coefficients
+        # Dual coefficients of centred rows sum to zero, but for rounding, which is taken out here.
+        coefficients -= namespace(mean).outer(mean, found.coefficients.sum(axis=0))
+        kept = replace(problem, kernel=None, journal=None)
+        return replace(
+            found,
+            coefficients=coefficients,
+            intercept=dual.mean_y - mean @ coefficients,
+            posterior=DualPosterior(kept, rows.block.X, dual, problem.alpha, problem.unit),
+            held_out=from_kernel(dual, found, rows.block, problem.intercept, problem.unit),
+        )
+
+
+def with_kernel(problem: Problem) -> Problem:
+    """The problem with its rows in memory, in copies, since the caller may reuse its arrays; and their kernel."""
+    if problem.kernel is not None:
+        return problem
+    block = problem.blocks.read(0, problem.blocks.n_rows)
+    X, y, weight = (None if part is None else copied(part) for part in block[:3])
+    problem = replace(problem, blocks=MemoryBlocks(X, y, weight))
+    kernel = feature_kernel(problem, X)
+    return replace(problem, kernel=KernelRows(kernel, Block(X, y, weight, 0), problem.intercept))
+
+
+def solve_rows(rows: KernelRows, alpha: float, unit: float | None) -> Solution:
+    """Dual coefficients for a kernel matrix; the intercept is the mean of y."""
+    dual = rows.dual
+    solution = solve_dual(dual, alpha)
+    # y'(K + alpha I)^-1 y alpha = RSS + alpha |b|^2
+    energy = alpha * (dual.target * solution.coefficients / dual.root[:, None]).sum(axis=0)
+    weight = float((dual.root**2).sum())
+    count = max(weight / unit, len(rows.kernel)) if unit else len(rows.kernel)
+    noise = noise_variance(energy.clip(min=0.0), weight, count, rows.intercept)
+    return replace(solution, intercept=dual.mean_y, noise=noise)
+
+
+def tile_columns(rows: int) -> int:
+    """How many columns of features of so many rows may be held at a time, in float64 and its copies."""
+    return int(np.clip(memory_budget() // (8 * 8 * max(rows, 1)), 16, 4096))
+
+
+def scaled_tiles(problem: Problem, X: Array, columns: int) -> Iterator[tuple[slice, Array]]:
+    """Columns of scaled features of some rows in float64, a tile at a time: which, and their values."""
+    scale = np.broadcast_to(problem.scale, problem.columns)
+    for part, tile in problem.map.tiles(X, columns):
+        tile, factors = cast(tile, "float64"), like(scale[part], tile)
+        yield part, tile @ scipy.sparse.diags_array(factors) if scipy.sparse.issparse(tile) else tile * factors
+
+
+def feature_kernel(problem: Problem, X: Array, Z: Array = None) -> Array:
+    """Z Z' of scaled features, a tile of columns at a time."""
+    total = constant(0.0, (X.shape[0], (X if Z is None else Z).shape[0]), X)
+    columns = tile_columns(max(total.shape))
+    tiles = scaled_tiles(problem, X, columns)
+    others = tiles if Z is None else scaled_tiles(problem, Z, columns)
+    pairs = (
+        ((part, part) for _, part in tiles)
+        if Z is None
+        else ((a, b) for (_, a), (_, b) in zip(tiles, others, strict=True))
+    )
+    for left, right in pairs:
+        dense = Z is None and not scipy.sparse.issparse(left)
+        product = ops.gram(left.T) if dense else blas.product(left, right.T)
+        total += product.toarray() if scipy.sparse.issparse(product) else product
+    return total
+
+
+@dataclass
+class DualPosterior:
+    """Predictive variances from the kernel of new rows with the training rows, which it keeps."""
+
+    problem: Problem
+    X: Array = field(repr=False)
+    dual: DualProblem = field(repr=False)
+    alpha: float
+    unit: float | None  # the weight of one row; None is the mean
+    _factor: Factor | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_factor": None}
+
+    def factor(self) -> Factor:
+        if self._factor is None:
+            self._factor = factor_gram(self.dual.kernel, self.alpha)
+        if self._factor is None:
+            raise ValueError(f"the posterior is improper at alpha={self.alpha:g}: use a larger penalty.")
+        return self._factor
+
+    @property
+    def width(self) -> int:
+        """Numbers that a row becomes."""
+        return 4 * len(self.dual.root)
+
+    def spread(self, feature_map: FeatureMap, X: Array) -> Array:
+        """1/n + (k(x, x) - k'(K + alpha I)^-1 k) / alpha, with centred kernels."""
+        X = like(X, self.dual.root)
+        raw = feature_kernel(self.problem, X, self.X)
+        square = constant(0.0, (X.shape[0],), X)
+        for _, part in scaled_tiles(self.problem, X, tile_columns(X.shape[0])):
+            sparse = scipy.sparse.issparse(part)
+            square += np.asarray(part.power(2).sum(axis=1)).ravel() if sparse else (part**2).sum(axis=1)
+        weight = float((self.dual.root**2).sum())
+        if self.problem.intercept:
+            share = self.dual.root**2 / weight
+            square = square - 2.0 * (raw @ share) + self.dual.grand_mean
+            raw = self.dual.center_new(raw)
+        rows = raw * self.dual.root
+        explained = (rows * self.factor().solve(rows.T).T).sum(axis=1)
+        offset = 1.0 / weight if self.problem.intercept else 0.0
+        spread = offset + (square - explained).clip(min=0.0) / self.alpha
+        return spread * weight / self.observations
+
+    @property
+    def observations(self) -> float:
+        """How many rows these are if a weight of `unit`, or the mean weight, is one; never less than there are."""
+        rows = float(len(self.dual.root))
+        return max(float((self.dual.root**2).sum()) / self.unit, rows) if self.unit else rows
+
+    def log_marginal_likelihood(self, noise: Array) -> float:
+        rows = max(self.observations - float(self.problem.intercept), 1.0)
+        with np.errstate(divide="ignore"):
+            determinant = self.factor().log_determinant - len(self.dual.root) * np.log(self.alpha)
+        return float(-0.5 * (rows * (namespace(noise).log(2.0 * np.pi * noise) + 1.0) + determinant).sum())
