@@ -73,7 +73,7 @@ class GatedMap(UnitMap):
             Around row x the function is <slope, x>.
         """
         if self.is_integer:
-            raise ValueError("local coefficients need a float precision: integer features are steps.")
+            raise ValueError("local coefficients need float features: integer ones are constant around a row.")
         X, moveaxis = cast(self.rows(X), "float64"), namespace(coefficients).moveaxis
         c = coefficients.reshape(self.unit_count, self.pool_size, -1)
         out = constant(0.0, (X.shape[0], self.inputs, c.shape[2]), X)

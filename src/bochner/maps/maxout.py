@@ -91,7 +91,7 @@ class MaxoutMap(UnitMap):
             Around row x the function is <slope, x>.
         """
         if self.is_integer or not self.is_plain:
-            raise ValueError("local coefficients need float, unstructured and unshared projections.")
+            raise ValueError("local coefficients need float features, structured=False and shared_projections=None.")
         X, where = cast(self.rows(X), "float64"), namespace(coefficients).where
         out = constant(0.0, (X.shape[0], self.inputs, coefficients.shape[1]), X)
         for (start, stop), rows in self.work(X, 0, self.columns):

@@ -67,12 +67,13 @@ class Posterior(Protocol):
     def spread(self, feature_map: FeatureMap, X: Array) -> Array:
         """What times the noise is the variance of the mean of each row."""
 
-    def log_marginal_likelihood(self, noise: Array) -> float: ...
+    def log_marginal_likelihood(self, noise: Array) -> float:
+        """The log of p(y), for noise of that variance."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Coefficients, and in words how a solver ended.
+    """Coefficients, in words how a solver ended, and what else it knows.
 
     Attributes
     ----------
@@ -93,17 +94,17 @@ class Solution:
     intercept : ndarray of shape (n_outputs,) or None
         The intercept; None is 0.
     noise : ndarray of shape (n_outputs,) or None
-        Variance of the noise, of a ridge model.
+        Variance of the noise of a ridge model.
     posterior : Posterior or None
-        Posterior of the coefficients, of a ridge model.
+        Posterior of a ridge model.
     training : Training or None
         How far training on batches has come.
-    scale : ndarray or None
+    scale : ndarray of shape (n_outputs,) or None
         The scale that a loss learned.
     start : ndarray or None
         Where a like problem may begin.
     held_out : HeldOutScores or None
-        Scores of rows left out.
+        Scores of held-out rows.
 
     Examples
     --------
@@ -135,16 +136,24 @@ class Solution:
 
     @property
     def intercepts(self) -> Array:
+        """The intercepts as numbers, of shape (n_outputs,)."""
         nothing = constant(0.0, (self.coefficients.shape[1],), self.coefficients)
         return nothing if self.intercept is None else self.intercept
 
     @property
     def noises(self) -> Array:
+        """The variances of the noise as numbers, of shape (n_outputs,)."""
         nothing = constant(0.0, (self.coefficients.shape[1],), self.coefficients)
         return nothing if self.noise is None else self.noise
 
     def to_state(self) -> dict[str, Any]:
-        """What a file keeps under this name; intercept, noise and training stand beside it there."""
+        """Return what a file keeps under this name; intercept, noise and training stand beside it there.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         names = ("coefficients", "method", "alpha", "status", "residual", "iterations", "reason")
         return {name: getattr(self, name) for name in names}
 
@@ -173,7 +182,18 @@ class Solver(ABC):
 
     @abstractmethod
     def solve(self, problem: Problem) -> Solution:
-        """The model of all rows at the penalty problem.alpha."""
+        """Solve a problem: find the model of all rows at the penalty `problem.alpha`.
+
+        Parameters
+        ----------
+        problem : Problem
+            Rows, features, loss and penalty.
+
+        Returns
+        -------
+        Solution
+            The coefficients, and in words how it ended.
+        """
 
 
 def relative_residual(residual: Array, target: Array) -> float:

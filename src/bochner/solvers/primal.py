@@ -103,6 +103,7 @@ class PrimalPosterior:
 
     @property
     def centered(self) -> Centered:
+        """The centred sums."""
         return self._factored()[0]
 
     @property
@@ -134,6 +135,7 @@ class PrimalPosterior:
         return self.centered.weight / self.centered.observations(self.unit)
 
     def log_marginal_likelihood(self, noise: Array) -> float:
+        """The log of p(y), for noise of that variance."""
         centered, factor = self._factored()
         rows = max(centered.observations(self.unit) - float(self.intercept), 1.0)
         with np.errstate(divide="ignore"):

@@ -66,10 +66,12 @@ class Problem:
         raise ValueError("the penalty is not chosen yet.")
 
     def asks_for(self, word: str) -> bool:
+        """Whether the penalty was asked for by this word."""
         return isinstance(self.asked, str) and self.asked == word
 
     @property
     def columns(self) -> int:
+        """Number of columns of the features."""
         return int(self.map.columns)
 
     @property
@@ -95,9 +97,11 @@ class Problem:
 
     @property
     def rounding_floor(self) -> float:
+        """The ridge that rounding features to integers amounts to: a smaller penalty makes no difference."""
         return rounding_floor(self.map, self.blocks.n_rows)
 
     def features(self, X: Array) -> Array:
+        """The features of rows."""
         return self.map(X)
 
     def remember(self, make: Callable[[], Made]) -> Made:
