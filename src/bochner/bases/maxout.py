@@ -81,11 +81,11 @@ class RandomMaxout(Basis):
     >>> import numpy as np
     >>> from bochner import RandomMaxout
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> basis = RandomMaxout(20000, pool_size=8, random_state=0).fit(X)
+    >>> basis = RandomMaxout(4000, pool_size=8, random_state=0).fit(X)
     >>> Z = basis.transform(X)
     >>> Z.shape
-    (50, 20000)
-    >>> bool(abs(Z @ Z.T - basis.kernel(X)).max() < 0.5)
+    (50, 4000)
+    >>> bool(abs(Z @ Z.T - basis.kernel(X)).max() < 1.0)
     True
     """
 

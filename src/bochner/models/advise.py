@@ -65,7 +65,7 @@ class Advice:
     Examples
     --------
     >>> import numpy as np, bochner
-    >>> X = np.random.default_rng(0).standard_normal((200, 2))
+    >>> X = np.linspace(-1, 1, 40)[:, None]
     >>> advice = bochner.advise(X, X[:, 0] > 0)
     >>> advice.classification, type(advice.model()).__name__
     (True, 'RandomFeatureClassifier')
@@ -145,7 +145,7 @@ def advise(
     Examples
     --------
     >>> import numpy as np, bochner
-    >>> X = np.random.default_rng(0).standard_normal((500, 3))
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
     >>> advice = bochner.advise(X, np.sin(X[:, 0]))
     >>> bool(advice.model().fit(X, np.sin(X[:, 0])).cv_score_ > 0.9)
     True

@@ -62,7 +62,7 @@ class Tuned:
     --------
     >>> import numpy as np
     >>> from bochner import RandomMaxout, tune
-    >>> X = np.random.default_rng(0).standard_normal((300, 2))
+    >>> X = np.random.default_rng(0).standard_normal((100, 2))
     >>> tuned = tune(X, abs(X[:, 0]), basis=RandomMaxout(64), pool_sizes=[2, 4], components=[64])
     >>> len(tuned.trials), tuned.basis.pool_size in (2, 4)
     (2, True)
@@ -164,7 +164,7 @@ def tune(
     --------
     >>> import numpy as np
     >>> from bochner import RandomFourier, tune
-    >>> X = np.linspace(-3, 3, 2000)[:, None]
+    >>> X = np.linspace(-3, 3, 1000)[:, None]
     >>> y = np.sin(20 * X[:, 0])
     >>> tuned = tune(X, y, basis=RandomFourier(200))
     >>> bool(tuned.model().fit(X, y).score(X, y) > 0.99)

@@ -316,7 +316,7 @@ class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
     >>> from sklearn.datasets import load_iris
     >>> from bochner import LearnedFourierClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = LearnedFourierClassifier(10, random_state=0).fit(X, y)
+    >>> model = LearnedFourierClassifier(10, alpha=1e-3, frequency_alpha=1e-3, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.95), model.predict_proba(X).shape
     (True, (150, 3))
     """
