@@ -27,17 +27,39 @@ CAPABILITIES = {
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """A convex loss, and what it declares.
+    """What all losses share: a value and a gradient, and what they declare of themselves.
 
-    quadratic : it is (y - f)^2, whose minimum is the solution of linear equations.
-    smooth : the gradient is continuous, and `curvature` is its derivative, as Newton's method needs it.
-    proximal : `prox` is its proximal map, by which losses with kinks are minimised.
-    separable : it is a sum over the k outputs of a row.
-    probabilistic : scores are log-odds, of which softmax makes probabilities.
-    bounded_slope : the gradient grows no faster than the scores.
-    learns_scale : it has a scale that is learned together with the scores; not every solver does that.
-    degree : of homogeneity: residuals times s, and whatever the loss measures them by, make it s^degree as large. None
-        if it has none: then targets are left in their own units.
+    A loss is convex. What it declares tells which solvers can minimise it. This class is abstract.
+
+    Attributes
+    ----------
+    quadratic : bool
+        Whether it is (y - f)^2, whose minimum is the solution of linear equations.
+    smooth : bool
+        Whether the gradient is continuous, and `curvature` its derivative, as Newton's method needs it.
+    proximal : bool
+        Whether `prox` is its proximal map, by which losses with kinks are minimised.
+    separable : bool
+        Whether it is a sum over the outputs of a row.
+    probabilistic : bool
+        Whether scores are log-odds, of which softmax makes probabilities.
+    bounded_slope : bool
+        Whether the gradient grows no faster than the scores.
+    learns_scale : bool
+        Whether it has a scale that is learned together with the scores; not every solver does that.
+    degree : int or None
+        Degree of homogeneity: residuals times s, and whatever the loss measures them by, make it s^degree as large.
+        None if it has none: then targets are left in their own units.
+    classifies : bool
+        Whether it takes labels.
+
+    Examples
+    --------
+    >>> from bochner.losses import Hinge, Loss
+    >>> isinstance(Hinge(), Loss), Hinge().at_zero()
+    (True, 1.0)
+    >>> sorted(Hinge().capabilities)
+    ['bounded_slope', 'proximal', 'separable']
     """
 
     quadratic = False
@@ -52,48 +74,180 @@ class Loss(ABC):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The names of what it declares."""
+        """Names of what it declares, such as "smooth"."""
         return frozenset(name for name in CAPABILITIES if getattr(self, name))
 
     @abstractmethod
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The loss of each row (n,)."""
+        """Compute the loss of each row.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The losses.
+        """
 
     @abstractmethod
     def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """By the scores (n, k); of a loss with a kink, some subgradient."""
+        """Compute the gradient by the scores; of a loss with a kink, some subgradient.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The gradient.
+        """
 
     def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Second derivatives by each score (n, k); zero where there is none."""
+        """Compute second derivatives by each score; zero where there is none.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The second derivatives.
+        """
         return np.zeros_like(f)
 
     def hessian_product(self, f: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The second derivative times a change v (n, k) of the scores."""
+        """Compute the second derivative times a change of the scores.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+        v : ndarray of shape (n_samples, n_outputs)
+            The change.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The product.
+        """
         return self.curvature(f, y) * v
 
     def prox(self, f: np.ndarray, y: np.ndarray, step: Numbers) -> np.ndarray:
-        """The proximal map: argmin over t of step loss(t) + (t - f)^2 / 2."""
+        """Compute the proximal map: argmin over t of step loss(t) + (t - f)^2 / 2.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+        step : float or ndarray
+            Weight of the loss.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The minimum t.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no proximal map.")
 
     def prox_derivative(self, f: np.ndarray, t: np.ndarray, y: np.ndarray, step: Numbers) -> np.ndarray:
-        """The derivative of t = prox(f) by each score; by differences, unless a loss knows it."""
+        """Compute the derivative of `prox` by each score; by differences, unless a loss knows it.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        t : ndarray of shape (n_samples, n_outputs)
+            What `prox` returned for these scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+        step : float or ndarray
+            Weight of the loss.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The derivatives.
+        """
         h = 1e-6 * np.maximum(np.abs(f), 1.0)
         return (self.prox(f + h, y, step) - self.prox(f - h, y, step)) / (2.0 * h)
 
     def in_units(self, spread: np.ndarray, unit: np.ndarray) -> Loss:
-        """The loss of targets that are divided by `unit`, where their own spread is `spread`."""
+        """Return the loss that serves targets in other units; most losses serve as they are.
+
+        Parameters
+        ----------
+        spread : ndarray of shape (n_outputs,)
+            Spread of the targets in their own units.
+        unit : ndarray of shape (n_outputs,)
+            What targets are divided by.
+
+        Returns
+        -------
+        Loss
+            The loss.
+        """
         return self
 
     def told_in(self, unit: np.ndarray) -> str:
-        """What a solution says of the loss, with targets multiplied by `unit` again; nothing for most."""
+        """Return what the status of a solution says of the loss, in the units of the targets.
+
+        Parameters
+        ----------
+        unit : ndarray of shape (n_outputs,)
+            What targets were divided by.
+
+        Returns
+        -------
+        str
+            The words; none for most losses.
+        """
         return ""
 
     def lipschitz(self, bound: float) -> float:
-        """How steep the loss of a label is in one score up to `bound` in size; with k scores, up to sqrt(k) of it."""
+        """Return how steep the loss of a label is in one score; with k scores, up to sqrt(k) times that.
+
+        Parameters
+        ----------
+        bound : float
+            Largest size of a score.
+
+        Returns
+        -------
+        float
+            The Lipschitz constant.
+
+        Raises
+        ------
+        ValueError
+            If a loss does not say how steep it is.
+        """
         raise ValueError(f"it is not known how steep {type(self).__name__} is: give the Lipschitz constant.")
 
     def at_zero(self) -> float:
-        """The loss of a score 0 with a label 1."""
+        """Return the loss of a score 0 with a label 1.
+
+        Returns
+        -------
+        float
+            The loss.
+        """
         return float(self.value(np.zeros((1, 1)), np.ones((1, 1)))[0])
 
 
@@ -105,6 +259,23 @@ class Kinked(Loss):
     bounded_slope = True
 
     def prox_derivative(self, f: np.ndarray, t: np.ndarray, y: np.ndarray, step: Numbers) -> np.ndarray:
-        """0 for what is drawn to a kink, by less than a whole step; 1 on the straight parts."""
+        """Compute the derivative of `prox`: 0 for what is drawn to a kink, 1 on the straight parts.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_samples, n_outputs)
+            Scores.
+        t : ndarray of shape (n_samples, n_outputs)
+            What `prox` returned for these scores.
+        y : ndarray of shape (n_samples, n_outputs)
+            Targets; labels are coded -1 and +1.
+        step : float or ndarray
+            Weight of the loss.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The derivatives.
+        """
         moved = np.abs(f - t)
         return np.where((moved > 0) & (moved < step * (1 - 1e-12)), 0.0, 1.0)

@@ -20,9 +20,11 @@ WANTED = {"smooth": "curvature", "proximal": "prox"}
 class LossLike(Protocol):
     """What an object must have to be a loss; `curvature` and `prox` as `Loss` has them are welcome."""
 
-    def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray: ...
+    def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The loss of each row (n,), for scores and targets (n, k)."""
 
-    def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray: ...
+    def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Its derivative by each score (n, k)."""
 
 
 def is_loss_like(given: object) -> bool:

@@ -243,7 +243,22 @@ class UnitMap(FeatureMap):
         return WEIGHTS.get(key, draw)
 
     def weights_beside(self, X: Any, start: int, stop: int) -> Weights:
-        """The weights of some units in the library of the rows X, on their device and in their dtype."""
+        """Return the weights of some units as arrays like the rows: of their library, device and dtype.
+
+        Parameters
+        ----------
+        X : ndarray, CSR matrix or tensor
+            The rows.
+        start : int
+            Number of the first unit.
+        stop : int
+            Number after the last one.
+
+        Returns
+        -------
+        tuple of ndarray or tensor
+            The weights.
+        """
         name = dtype_name(X)
         if not is_torch(X):
             return self.weights(start, stop, name)
@@ -290,8 +305,8 @@ class UnitMap(FeatureMap):
 
         Parameters
         ----------
-        n : int
-            Number of rows.
+        X : ndarray, CSR matrix or tensor of shape (n_samples, inputs)
+            The rows.
         first : int
             Number of the first unit.
         last : int

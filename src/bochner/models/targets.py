@@ -196,6 +196,18 @@ class Labelled:
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Array:
+        """Predict labels: for each row the class with the largest score.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels.
+        """
         scores = self.decision_function(X)
         index = cast(scores > 0, "int64") if scores.ndim == 1 else scores.argmax(axis=1)
         if self.classes_.dtype.kind not in "biuf":  # text, which no tensor holds

@@ -32,16 +32,35 @@ STRETCHES = 20  # parts of a run after each of which it could be taken up again
 
 @dataclass(frozen=True)
 class DoublyStochastic(Solver):
-    """Each step has a new batch of rows and new features: functional gradient descent in the kernel's own space.
+    """Descent with a new batch of rows and new features in each step, in the kernel's own function space.
 
     At step t the function f is scaled by 1 - rate nu and gets new features, with coefficients -rate times the mean of
     loss'(f(x_i)) z(x_i). With nu = 2 alpha / n and rates 1 / (nu (t + t0)) the mean squared distance from the optimum
-    falls like 1/t (Dai and others, 2014). t0 makes the first rate a stable one, unless learning_rate says what it is:
-    the inverse of the curvature of a batch.
+    falls like 1/t. t0 makes the first rate a stable one, unless learning_rate says what it is.
 
-    A basis of m columns has m / features steps in all, and directions of small curvature need thousands. It is for
-    streams too long for anything else; docs/learning.md has numbers. On many classes expect two to three times the
+    A basis of m columns has m / features steps in all, and directions of small curvature need thousands: it is for
+    streams too long for anything else (docs/learning.md has numbers). On many classes expect two to three times the
     errors of least squares, and more steps (smaller `features`, or more columns) to help.
+
+    Parameters
+    ----------
+    batch_size : int, default=256
+        Rows of a step.
+    features : int, default=128
+        Features of a step, about.
+    learning_rate : float or 'auto', default='auto'
+        Size of the first step; 'auto' is the inverse of the curvature of a batch.
+
+    References
+    ----------
+    Dai and others, Scalable Kernel Methods via Doubly Stochastic Gradients, 2014.
+
+    Examples
+    --------
+    >>> from bochner import RandomFeatureRegressor, RandomFourier
+    >>> from bochner.solvers import DoublyStochastic
+    >>> RandomFeatureRegressor(RandomFourier(4096), solver=DoublyStochastic(features=64)).solver.features
+    64
     """
 
     batch_size: int = 256
@@ -60,11 +79,39 @@ class DoublyStochastic(Solver):
             require_positive("learning_rate", self.learning_rate)
 
     def rate(self, first: float, nu: float, step: int) -> float:
-        """first at step 0; like 1/(nu t) in the end; with a small nu, or one that falls as rows come, 1/sqrt(t)."""
+        """Return the size of a step: `first` at step 0, like 1/(nu t) in the end.
+
+        With a small nu, or one that falls as rows come, it falls like 1/sqrt(t).
+
+        Parameters
+        ----------
+        first : float
+            Size of the first step.
+        nu : float
+            Strength of the penalty, 2 alpha / n.
+        step : int
+            Number of the step.
+
+        Returns
+        -------
+        float
+            The size.
+        """
         return first / max(1.0 + first * nu * step, float(np.sqrt(1.0 + step / STEADY)))
 
     def solve(self, problem: Problem) -> Solution:
-        """One step for every tile of the columns."""
+        """Train, one step for each group of about `features` columns.
+
+        Parameters
+        ----------
+        problem : Problem
+            Rows, features, loss and penalty.
+
+        Returns
+        -------
+        Solution
+            Coefficients, and how training ended.
+        """
         descent = Descent(problem, self)
         rate, state = descent.first_rate(), descent.begin()
         total = steps_for(problem.map, self.features)

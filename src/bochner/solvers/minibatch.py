@@ -35,12 +35,30 @@ SCHEDULES = ("constant", "inverse", "cosine")
 
 @dataclass(frozen=True)
 class Stochastic(Solver):
-    """How to train: epochs over the rows in a new order each, batch by batch.
+    """What solvers share that take gradient steps on batches of rows, in a new order in each epoch.
 
-    learning_rate : "auto" tries several on a sample of the rows; a number is for targets in their spreads.
-    schedule : "cosine" to zero at the last epoch, "inverse" 1/(1 + epoch), or "constant".
-    validation : share of rows held out (at most 5,000), by whose loss the best epoch is known; 0 for none.
-    patience : epochs without a better one after which it ends.
+    This class is abstract: a kind of training says what a step is.
+
+    Parameters
+    ----------
+    epochs : int, default=50
+        Most passes over the rows.
+    batch_size : int, default=50
+        Rows of a step.
+    learning_rate : float or 'auto', default='auto'
+        Size of the first steps, for targets in their standard deviations; 'auto' tries several on a sample of the rows.
+    schedule : {'constant', 'inverse', 'cosine'}, default='cosine'
+        How the size falls: not at all, as 1 / (1 + epoch), or as a cosine to zero at the last epoch.
+    validation : float, default=0.1
+        Share of the rows to hold out (at most 5,000 rows), by whose loss the best epoch is known; 0 is none.
+    patience : int, default=10
+        Epochs without a better one after which training ends.
+
+    Examples
+    --------
+    >>> from bochner.solvers import SGD, Stochastic
+    >>> isinstance(SGD(), Stochastic)
+    True
     """
 
     epochs: int = 50
@@ -63,25 +81,85 @@ class Stochastic(Solver):
             raise ValueError(f"validation must be a share of the rows below 1, or 0; got {self.validation!r}.")
 
     def rate(self, first: float, done: float) -> float:
-        """The rate after `done` epochs."""
+        """Return the size of steps at some moment.
+
+        Parameters
+        ----------
+        first : float
+            Size of the first steps.
+        done : float
+            Epochs that are done.
+
+        Returns
+        -------
+        float
+            The size.
+        """
         if self.schedule == "cosine":
             return first * 0.5 * (1.0 + float(np.cos(np.pi * min(done / self.epochs, 1.0))))
         return first / (1.0 + done) if self.schedule == "inverse" else first
 
     @abstractmethod
     def begin(self, x: np.ndarray) -> dict[str, Any]:
-        """The state of a training that starts at x: arrays and numbers."""
+        """Return the state of a descent that starts at x.
+
+        Parameters
+        ----------
+        x : ndarray
+            The start.
+
+        Returns
+        -------
+        dict
+            Arrays and numbers, the coefficients as 'x'.
+        """
 
     @abstractmethod
     def step(self, state: dict[str, Any], gradient: np.ndarray, rate: float) -> None:
-        """Move state["x"]."""
+        """Take a step: change state['x'].
+
+        Parameters
+        ----------
+        state : dict
+            What `begin` returned.
+        gradient : ndarray
+            Gradient of the mean loss over a batch.
+        rate : float
+            Size of the step.
+        """
 
     @abstractmethod
     def rates(self, square: float, curvature: float) -> np.ndarray:
-        """First rates to try, for rows of mean squared length `square` and a loss of curvature about `curvature`."""
+        """Return sizes of the first steps to try.
+
+        Parameters
+        ----------
+        square : float
+            Mean squared length of the rows.
+        curvature : float
+            Curvature of the loss, about.
+
+        Returns
+        -------
+        ndarray
+            The sizes.
+        """
 
     def solve(self, problem: Problem) -> Solution:
-        """By epochs until held-out rows are predicted no better; a rate that was found and diverges gets smaller."""
+        """Train until held-out rows are predicted no better.
+
+        If 'auto' found a learning rate that diverges, training begins again with a smaller one.
+
+        Parameters
+        ----------
+        problem : Problem
+            Rows, features, loss and penalty.
+
+        Returns
+        -------
+        Solution
+            Coefficients, and how training ended.
+        """
         trainer = MinibatchTrainer(problem, self)
         trainer.hold_out()
         first, how = problem.remember(trainer.find_rate)
