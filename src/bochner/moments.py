@@ -215,7 +215,18 @@ class Moments:
         return self
 
     def beside(self, other: Moments) -> Moments:
-        """The same sums in the library of other ones, on their device."""
+        """Return the same sums in the library of other ones, on their device.
+
+        Parameters
+        ----------
+        other : Moments
+            Sums that these are to be added to.
+
+        Returns
+        -------
+        Moments
+            The sums.
+        """
         return Moments(*(like(getattr(self, f.name), other.gram) for f in fields(self)))
 
     def prefix(self, columns: int) -> Moments:

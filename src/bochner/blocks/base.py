@@ -76,7 +76,13 @@ class Block(NamedTuple):
         return Block(X, y, weight, self.start, kept[chosen])
 
     def on_host(self) -> Block:
-        """The same rows as numpy has them: those of a sample, by which something is settled for all rows."""
+        """Return the same rows as numpy has them: those of a sample, by which something is settled for all rows.
+
+        Returns
+        -------
+        Block
+            The block, of numpy arrays.
+        """
         X, y, weight, kept = (to_host(part) for part in (self.X, self.y, self.weight, self.kept))
         return Block(X, y, weight, self.start, kept, self.state)
 

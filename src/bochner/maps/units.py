@@ -243,7 +243,22 @@ class UnitMap(FeatureMap):
         return WEIGHTS.get(key, draw)
 
     def weights_beside(self, X: Any, start: int, stop: int) -> Weights:
-        """The weights of some units in the library of the rows X, on their device and in their dtype."""
+        """Return the weights of some units in the library of some rows, on their device; kept in a cache.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix or torch.Tensor of shape (n_samples, n_features)
+            Rows, in whose dtype the floats among the weights are.
+        start : int
+            Number of the first unit.
+        stop : int
+            Number after the last one.
+
+        Returns
+        -------
+        tuple of ndarray or torch.Tensor
+            The weights.
+        """
         name = dtype_name(X)
         if not is_torch(X):
             return self.weights(start, stop, name)
@@ -290,8 +305,8 @@ class UnitMap(FeatureMap):
 
         Parameters
         ----------
-        n : int
-            Number of rows.
+        X : ndarray, sparse matrix or torch.Tensor of shape (n_samples, n_features)
+            Rows, whose backend says how large tiles are.
         first : int
             Number of the first unit.
         last : int
