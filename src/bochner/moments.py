@@ -215,12 +215,12 @@ class Moments:
         return self
 
     def beside(self, other: Moments) -> Moments:
-        """Return the same sums as arrays like those of other ones, on their device.
+        """Return the same sums in the library of other ones, on their device.
 
         Parameters
         ----------
         other : Moments
-            The other sums.
+            Sums that these are to be added to.
 
         Returns
         -------

@@ -76,12 +76,12 @@ class Block(NamedTuple):
         return Block(X, y, weight, self.start, kept[chosen])
 
     def on_host(self) -> Block:
-        """Return the same rows as numpy arrays, for samples by which something is settled for all rows.
+        """Return the same rows as numpy has them: those of a sample, by which something is settled for all rows.
 
         Returns
         -------
         Block
-            The block.
+            The block, of numpy arrays.
         """
         X, y, weight, kept = (to_host(part) for part in (self.X, self.y, self.weight, self.kept))
         return Block(X, y, weight, self.start, kept, self.state)
