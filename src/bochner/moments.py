@@ -220,7 +220,7 @@ class Moments:
         Parameters
         ----------
         other : Moments
-            The other sums.
+            Sums that these are to be added to.
 
         Returns
         -------

@@ -81,7 +81,7 @@ class Block(NamedTuple):
         Returns
         -------
         Block
-            The rows.
+            The block, of numpy arrays.
         """
         X, y, weight, kept = (to_host(part) for part in (self.X, self.y, self.weight, self.kept))
         return Block(X, y, weight, self.start, kept, self.state)

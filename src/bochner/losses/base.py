@@ -27,10 +27,9 @@ CAPABILITIES = {
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """What all losses share: value and gradient, what else they can do, and what they declare of themselves.
+    """What all losses share: a value and a gradient, and what they declare of themselves.
 
-    A loss is convex. This class is abstract; any object with `value` and `gradient` is a loss too, and one with
-    `curvature` or `prox` goes with more solvers.
+    A loss is convex. What it declares tells which solvers can minimise it. This class is abstract.
 
     Attributes
     ----------
@@ -51,12 +50,16 @@ class Loss(ABC):
     degree : int or None
         Degree of homogeneity: residuals times s, and whatever the loss measures them by, make it s^degree as large.
         None if it has none: then targets are left in their own units.
+    classifies : bool
+        Whether it takes labels.
 
     Examples
     --------
-    >>> from bochner.losses import Hinge
-    >>> Hinge().at_zero(), sorted(Hinge().capabilities)
-    (1.0, ['bounded_slope', 'proximal', 'separable'])
+    >>> from bochner.losses import Hinge, Loss
+    >>> isinstance(Hinge(), Loss), Hinge().at_zero()
+    (True, 1.0)
+    >>> sorted(Hinge().capabilities)
+    ['bounded_slope', 'proximal', 'separable']
     """
 
     quadratic = False
@@ -71,7 +74,7 @@ class Loss(ABC):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Names of what the loss declares."""
+        """Names of what it declares, such as "smooth"."""
         return frozenset(name for name in CAPABILITIES if getattr(self, name))
 
     @abstractmethod
@@ -164,14 +167,14 @@ class Loss(ABC):
         raise NotImplementedError(f"{type(self).__name__} has no proximal map.")
 
     def prox_derivative(self, f: np.ndarray, t: np.ndarray, y: np.ndarray, step: Numbers) -> np.ndarray:
-        """Compute the derivative of t = prox(f) by each score; by differences, unless a loss knows it.
+        """Compute the derivative of `prox` by each score; by differences, unless a loss knows it.
 
         Parameters
         ----------
         f : ndarray of shape (n_samples, n_outputs)
             Scores.
         t : ndarray of shape (n_samples, n_outputs)
-            What `prox` makes of them.
+            What `prox` returned for these scores.
         y : ndarray of shape (n_samples, n_outputs)
             Targets; labels are coded -1 and +1.
         step : float or ndarray
@@ -186,14 +189,14 @@ class Loss(ABC):
         return (self.prox(f + h, y, step) - self.prox(f - h, y, step)) / (2.0 * h)
 
     def in_units(self, spread: np.ndarray, unit: np.ndarray) -> Loss:
-        """Return the loss of targets that are divided by some numbers.
+        """Return the loss that serves targets in other units; most losses serve as they are.
 
         Parameters
         ----------
         spread : ndarray of shape (n_outputs,)
-            Spread of the targets.
+            Spread of the targets in their own units.
         unit : ndarray of shape (n_outputs,)
-            What they are divided by.
+            What targets are divided by.
 
         Returns
         -------
@@ -203,7 +206,7 @@ class Loss(ABC):
         return self
 
     def told_in(self, unit: np.ndarray) -> str:
-        """Say what a solution tells of the loss, with targets multiplied by their units again; nothing for most.
+        """Return what the status of a solution says of the loss, in the units of the targets.
 
         Parameters
         ----------
@@ -213,7 +216,7 @@ class Loss(ABC):
         Returns
         -------
         str
-            The words.
+            The words; none for most losses.
         """
         return ""
 
@@ -229,6 +232,11 @@ class Loss(ABC):
         -------
         float
             The Lipschitz constant.
+
+        Raises
+        ------
+        ValueError
+            If a loss does not say how steep it is.
         """
         raise ValueError(f"it is not known how steep {type(self).__name__} is: give the Lipschitz constant.")
 
@@ -251,14 +259,14 @@ class Kinked(Loss):
     bounded_slope = True
 
     def prox_derivative(self, f: np.ndarray, t: np.ndarray, y: np.ndarray, step: Numbers) -> np.ndarray:
-        """Compute the derivative of t = prox(f): 0 for what is drawn to a kink, 1 on the straight parts.
+        """Compute the derivative of `prox`: 0 for what is drawn to a kink, 1 on the straight parts.
 
         Parameters
         ----------
         f : ndarray of shape (n_samples, n_outputs)
             Scores.
         t : ndarray of shape (n_samples, n_outputs)
-            What `prox` makes of them.
+            What `prox` returned for these scores.
         y : ndarray of shape (n_samples, n_outputs)
             Targets; labels are coded -1 and +1.
         step : float or ndarray

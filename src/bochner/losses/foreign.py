@@ -21,10 +21,10 @@ class LossLike(Protocol):
     """What an object must have to be a loss; `curvature` and `prox` as `Loss` has them are welcome."""
 
     def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The loss of each row (n,)."""
+        """The loss of each row (n,), for scores and targets (n, k)."""
 
     def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """By the scores (n, k)."""
+        """Its derivative by each score (n, k)."""
 
 
 def is_loss_like(given: object) -> bool:

@@ -243,12 +243,12 @@ class UnitMap(FeatureMap):
         return WEIGHTS.get(key, draw)
 
     def weights_beside(self, X: Any, start: int, stop: int) -> Weights:
-        """Return the weights of some units in the library of the rows X, on their device and in their dtype.
+        """Return the weights of some units in the library of some rows, on their device; kept in a cache.
 
         Parameters
         ----------
-        X : ndarray, CSR matrix or tensor
-            The rows.
+        X : ndarray, sparse matrix or torch.Tensor of shape (n_samples, n_features)
+            Rows, in whose dtype the floats among the weights are.
         start : int
             Number of the first unit.
         stop : int
@@ -256,7 +256,7 @@ class UnitMap(FeatureMap):
 
         Returns
         -------
-        tuple of ndarray or tensor
+        tuple of ndarray or torch.Tensor
             The weights.
         """
         name = dtype_name(X)
@@ -305,8 +305,8 @@ class UnitMap(FeatureMap):
 
         Parameters
         ----------
-        X : ndarray, CSR matrix or tensor
-            The rows.
+        X : ndarray, sparse matrix or torch.Tensor of shape (n_samples, n_features)
+            Rows, whose backend says how large tiles are.
         first : int
             Number of the first unit.
         last : int

@@ -11,7 +11,7 @@ from ..arrays import Array, constant, like, to_host
 from ..moments import times_columns
 
 EXCHANGED = 4096  # rows whose predictions are made in all
-TILE = 1 << 21  # numbers of features that are held at a time
+TILE, WIDEST = 1 << 21, 2048  # numbers of features that are held at a time, and columns of a row at most
 FEWEST, MOST = 4, 100  # rows that exchange their columns
 
 
@@ -44,7 +44,7 @@ def predicted(model: Any, rows: np.ndarray) -> Array:
     """
     design, weights = model.design_, times_columns(model.design_.scale_, model._solved.solution.coefficients)
     total = constant(0.0, (len(rows), weights.shape[1]), weights)
-    for columns, tile in design.column_tiles(like(rows, weights), max(2, TILE // len(rows))):
+    for columns, tile in design.column_tiles(like(rows, weights), int(np.clip(TILE // len(rows), 2, WIDEST))):
         total += ops.scores(tile, weights[columns])
     return total
 

@@ -196,17 +196,17 @@ class Labelled:
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Array:
-        """Predict labels: for each row the class with the largest score.
+        """Return the label of the largest score of each row.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
-            The rows.
+        X : array-like, sparse matrix, frame, torch.Tensor or Blocks of shape (n_samples, n_features)
+            Rows.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            The labels.
+        ndarray or torch.Tensor of shape (n_samples,)
+            Labels, in the library of X; text always as an array.
         """
         scores = self.decision_function(X)
         index = cast(scores > 0, "int64") if scores.ndim == 1 else scores.argmax(axis=1)

@@ -68,12 +68,12 @@ class Posterior(Protocol):
         """What times the noise is the variance of the mean of each row."""
 
     def log_marginal_likelihood(self, noise: Array) -> float:
-        """The log of p(y), for noise of that variance."""
+        """The log marginal likelihood of the targets, summed over outputs, for the variance of the noise of each."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Coefficients, in words how a solver ended, and what else it knows.
+    """Coefficients, and in words how a solver ended.
 
     Attributes
     ----------
@@ -94,17 +94,17 @@ class Solution:
     intercept : ndarray of shape (n_outputs,) or None
         The intercept; None is 0.
     noise : ndarray of shape (n_outputs,) or None
-        Variance of the noise of a ridge model.
+        Variance of the noise, of a ridge model.
     posterior : Posterior or None
-        Posterior of a ridge model.
+        Posterior of the coefficients, of a ridge model.
     training : Training or None
         How far training on batches has come.
-    scale : ndarray of shape (n_outputs,) or None
+    scale : ndarray or None
         The scale that a loss learned.
     start : ndarray or None
         Where a like problem may begin.
     held_out : HeldOutScores or None
-        Scores of held-out rows.
+        Scores of rows left out.
 
     Examples
     --------
@@ -136,39 +136,51 @@ class Solution:
 
     @property
     def intercepts(self) -> Array:
-        """The intercepts as numbers, of shape (n_outputs,)."""
+        """The intercept of each output; zeros if there is none."""
         nothing = constant(0.0, (self.coefficients.shape[1],), self.coefficients)
         return nothing if self.intercept is None else self.intercept
 
     @property
     def noises(self) -> Array:
-        """The variances of the noise as numbers, of shape (n_outputs,)."""
+        """The variance of the noise of each output; zeros if it is not known."""
         nothing = constant(0.0, (self.coefficients.shape[1],), self.coefficients)
         return nothing if self.noise is None else self.noise
 
     def to_state(self) -> dict[str, Any]:
-        """Return what a file keeps under this name; intercept, noise and training stand beside it there.
+        """Return what a file keeps of the solution; intercept, noise and training stand beside it there.
 
         Returns
         -------
         dict
-            Values by name.
+            The fields by name.
         """
         names = ("coefficients", "method", "alpha", "status", "residual", "iterations", "reason")
         return {name: getattr(self, name) for name in names}
 
 
 class Solver(ABC):
-    """How a problem is solved. `solve` is all that an object of another class needs to have.
+    """How a problem is solved, and what a solver declares of itself.
 
-    name : as `solver` gives it, and as messages call it.
-    needs : what a loss must declare.
-    bounded : it keeps coefficients within the bound of a problem.
-    learns_scale : it learns the scale of a loss that has one.
-    exact : its solution does not depend on the units of targets, which are left as they are.
-    works_on : "sums" if it needs no more of the rows than their moments, "kernel" if the kernel matrix, else "rows".
-    on_batches : it takes steps on batches of rows, can take more of them, and wants columns of like size.
-    holds_out : it returns scores of rows left out by itself, where a problem asks for them.
+    `solve` is all that an object of another class needs to have. This class is abstract.
+
+    Attributes
+    ----------
+    name : str
+        Its name, as the parameter `solver` of a model gives it, and as messages call it.
+    needs : frozenset of str
+        What a loss must declare, such as 'smooth'.
+    bounded : bool
+        Whether it keeps coefficients within the bound of a problem.
+    learns_scale : bool
+        Whether it learns the scale of a loss that has one.
+    exact : bool
+        Whether its solution does not depend on the units of targets, which are then left as they are.
+    works_on : {'rows', 'sums', 'kernel'}
+        What it needs of the rows: all of them, their moments alone, or their kernel matrix.
+    on_batches : bool
+        Whether it takes steps on batches of rows, can take more of them, and wants columns of like size.
+    holds_out : bool
+        Whether it returns scores of rows left out by itself, where a problem asks for them.
     """
 
     name: ClassVar[str] = ""
@@ -182,7 +194,7 @@ class Solver(ABC):
 
     @abstractmethod
     def solve(self, problem: Problem) -> Solution:
-        """Solve a problem: find the model of all rows at the penalty `problem.alpha`.
+        """Find the model of all rows at the penalty `problem.alpha`.
 
         Parameters
         ----------
@@ -192,7 +204,7 @@ class Solver(ABC):
         Returns
         -------
         Solution
-            The coefficients, and in words how it ended.
+            Coefficients, and how the solver ended.
         """
 
 

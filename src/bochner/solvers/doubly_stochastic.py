@@ -40,7 +40,7 @@ class DoublyStochastic(Solver):
 
     A basis of m columns has m / features steps in all, and directions of small curvature need thousands: it is for
     streams too long for anything else (docs/learning.md has numbers). On many classes expect two to three times the
-    errors of least squares.
+    errors of least squares, and more steps (smaller `features`, or more columns) to help.
 
     Parameters
     ----------
@@ -79,7 +79,9 @@ class DoublyStochastic(Solver):
             require_positive("learning_rate", self.learning_rate)
 
     def rate(self, first: float, nu: float, step: int) -> float:
-        """Return the size of a step: first at step 0, like 1/(nu t) in the end; with a small nu, like 1/sqrt(t).
+        """Return the size of a step: `first` at step 0, like 1/(nu t) in the end.
+
+        With a small nu, or one that falls as rows come, it falls like 1/sqrt(t).
 
         Parameters
         ----------
@@ -98,7 +100,7 @@ class DoublyStochastic(Solver):
         return first / max(1.0 + first * nu * step, float(np.sqrt(1.0 + step / STEADY)))
 
     def solve(self, problem: Problem) -> Solution:
-        """Solve a problem by steps that each have new rows and new features.
+        """Train, one step for each group of about `features` columns.
 
         Parameters
         ----------
@@ -108,7 +110,7 @@ class DoublyStochastic(Solver):
         Returns
         -------
         Solution
-            The coefficients, and in words how it ended.
+            Coefficients, and how training ended.
         """
         descent = Descent(problem, self)
         rate, state = descent.first_rate(), descent.begin()

@@ -16,7 +16,7 @@ class SolverLike(Protocol):
     """What an object must have to be a solver; `needs` and `bounded`, as `Solver` has them, are welcome."""
 
     def solve(self, problem: Problem) -> Solution:
-        """The model of all rows at the penalty problem.alpha."""
+        """The model of all rows at the penalty problem.alpha: coefficients of shape (columns, outputs)."""
 
 
 def is_solver_like(given: object) -> bool:

@@ -142,7 +142,7 @@ class DualPosterior:
         return {**self.__dict__, "_factor": None}
 
     def factor(self) -> Factor:
-        """The Cholesky factor of K + alpha I."""
+        """The factor of K + alpha I, made when it is first asked for."""
         if self._factor is None:
             self._factor = factor_gram(self.dual.kernel, self.alpha)
         if self._factor is None:
@@ -180,7 +180,7 @@ class DualPosterior:
         return max(float((self.dual.root**2).sum()) / self.unit, rows) if self.unit else rows
 
     def log_marginal_likelihood(self, noise: Array) -> float:
-        """The log of p(y), for noise of that variance."""
+        """The log marginal likelihood of the targets, summed over outputs, for the variance of the noise of each."""
         rows = max(self.observations - float(self.problem.intercept), 1.0)
         with np.errstate(divide="ignore"):
             determinant = self.factor().log_determinant - len(self.dual.root) * np.log(self.alpha)

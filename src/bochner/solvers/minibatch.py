@@ -37,6 +37,8 @@ SCHEDULES = ("constant", "inverse", "cosine")
 class Stochastic(Solver):
     """What solvers share that take gradient steps on batches of rows, in a new order in each epoch.
 
+    This class is abstract: a kind of training says what a step is.
+
     Parameters
     ----------
     epochs : int, default=50
@@ -144,7 +146,9 @@ class Stochastic(Solver):
         """
 
     def solve(self, problem: Problem) -> Solution:
-        """Train by epochs until held-out rows are predicted no better; a rate that was found and diverges gets smaller.
+        """Train until held-out rows are predicted no better.
+
+        If 'auto' found a learning rate that diverges, training begins again with a smaller one.
 
         Parameters
         ----------
@@ -154,7 +158,7 @@ class Stochastic(Solver):
         Returns
         -------
         Solution
-            The coefficients, and in words how it ended.
+            Coefficients, and how training ended.
         """
         trainer = MinibatchTrainer(problem, self)
         trainer.hold_out()

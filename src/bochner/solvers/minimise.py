@@ -49,7 +49,7 @@ class Minimum:
 
     @property
     def converged(self) -> bool:
-        """Whether the search ended where it should."""
+        """Whether the search ended at a minimum, within the tolerance or as near as rounding allows."""
         return self.status.startswith("converged")
 
 
@@ -119,7 +119,7 @@ def _minimise(
 
 
 def length(objective: Objective, gradient: np.ndarray) -> float:
-    """The size of a gradient, sqrt(g'P g) with the preconditioner P."""
+    """The size of a gradient g, sqrt(g'P g) with the preconditioner P."""
     return float(np.sqrt(max(np.sum(gradient * objective.precondition(gradient)), 0.0)))
 
 

@@ -103,7 +103,7 @@ class PrimalPosterior:
 
     @property
     def centered(self) -> Centered:
-        """The centred sums."""
+        """The sums after centring, with scaled features."""
         return self._factored()[0]
 
     @property
@@ -135,7 +135,7 @@ class PrimalPosterior:
         return self.centered.weight / self.centered.observations(self.unit)
 
     def log_marginal_likelihood(self, noise: Array) -> float:
-        """The log of p(y), for noise of that variance."""
+        """The log marginal likelihood of the targets, summed over outputs, for the variance of the noise of each."""
         centered, factor = self._factored()
         rows = max(centered.observations(self.unit) - float(self.intercept), 1.0)
         with np.errstate(divide="ignore"):

@@ -26,17 +26,42 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows with coded targets (n, k) and weights in blocks, and what was asked for.
+    """What a solver is given: rows with targets and weights, a map that makes features of them, and what was asked for.
 
-    map : makes features of rows; features times `scale` are the columns of the linear model.
-    asked : a penalty, candidates, "auto", "loo" or "gcv"; `chosen` is what was chosen.
-    classifies : targets are codes of -1 and +1.
-    bound : the largest size of a coefficient, or None.
-    calibrates : scores of rows left out are wanted.
-    unit : the weight that counts as one row; None is the mean weight.
-    start : where a search may begin.
-    sums, kernel : moments of the features, or their kernel matrix, if they are at hand.
-    journal : remembers what is made if the work is taken up again; None remembers nothing.
+    Attributes
+    ----------
+    map : FeatureMap
+        Makes features of rows; features times `scale` are the columns of the linear model.
+    blocks : Blocks
+        The rows, with coded targets of shape (n_samples, n_outputs) and weights.
+    asked : float, array-like or {'auto', 'loo', 'gcv'}
+        The penalty, candidates for it, or how it is to be chosen.
+    intercept : bool
+        Whether the model has an intercept.
+    classifies : bool
+        Whether targets are labels, coded -1 and +1.
+    outputs : int
+        Number of scores of a row.
+    loss : Loss
+        The loss.
+    bound : float or None
+        Largest size of a coefficient; None is no bound.
+    seed : int
+        Seed of whatever is drawn.
+    calibrates : bool
+        Whether scores of rows left out are wanted.
+    chosen : float or None
+        The penalty that was chosen.
+    unit : float or None
+        The weight that counts as one row; None is the mean weight.
+    start : ndarray or None
+        Where a search may begin.
+    sums : FoldedMoments or None
+        Moments of the features, if they are at hand.
+    kernel : KernelRows or None
+        Kernel matrix of the rows, if it is at hand.
+    journal : callable or None
+        Remembers what is made if the work is taken up again; None remembers nothing.
     """
 
     map: FeatureMap
@@ -66,12 +91,12 @@ class Problem:
         raise ValueError("the penalty is not chosen yet.")
 
     def asks_for(self, word: str) -> bool:
-        """Whether the penalty was asked for by this word."""
+        """Whether the penalty is to be chosen in the way of this name, such as "loo"."""
         return isinstance(self.asked, str) and self.asked == word
 
     @property
     def columns(self) -> int:
-        """Number of columns of the features."""
+        """Number of columns of the linear model."""
         return int(self.map.columns)
 
     @property
@@ -97,11 +122,11 @@ class Problem:
 
     @property
     def rounding_floor(self) -> float:
-        """The ridge that rounding features to integers amounts to: a smaller penalty makes no difference."""
+        """The penalty that rounding features to integers amounts to; a smaller one makes no difference."""
         return rounding_floor(self.map, self.blocks.n_rows)
 
     def features(self, X: Array) -> Array:
-        """The features of rows."""
+        """The features of some rows, not yet multiplied by `scale`."""
         return self.map(X)
 
     def remember(self, make: Callable[[], Made]) -> Made:
