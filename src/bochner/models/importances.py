@@ -11,7 +11,7 @@ from ..arrays import Array, constant, like, to_host
 from ..moments import times_columns
 
 EXCHANGED = 4096  # rows whose predictions are made in all
-TILE, WIDEST = 1 << 21, 2048  # numbers of features that are held at a time, and columns of a row at most
+TILE, WIDEST = 1 << 21, 512  # numbers of features that are held at a time, and columns of a row at most
 FEWEST, MOST = 4, 100  # rows that exchange their columns
 
 
