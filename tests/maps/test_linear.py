@@ -6,6 +6,7 @@ from sklearn.linear_model import RidgeCV
 
 from bochner import RandomFeatureRegressor, RandomFourier
 from bochner.maps.linear import LARGEST, PARTS, REACH, LinearPart
+from bochner.solvers import DoublyStochastic
 
 
 def tails(rows, rng):
@@ -51,3 +52,16 @@ def test_a_line_goes_on_where_few_rows_are(precision, seed):
     ridge = RidgeCV(np.logspace(-3, 5, 17)).fit(X[:900], y[:900])
     ours, theirs = (np.mean((m.predict(X[900:]) - y[900:]) ** 2) for m in (model, ridge))
     assert ours <= 1.05 * theirs
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg", "sgd", "adam", DoublyStochastic()], ids=str)
+@pytest.mark.parametrize("precision", [None, "int8"])
+def test_every_solver_learns_the_columns_beside_the_features(solver, precision):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 4))
+    y = X @ [1.0, 2.0, 0.0, -1.0] + np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=1500)
+    basis = RandomFourier(300)
+    model = RandomFeatureRegressor(basis, linear=True, solver=solver, precision=precision, alpha=1.0, random_state=0)
+    model.fit(X[:1000], y[:1000])
+    assert model.score(X[1000:], y[1000:]) > 0.9
+    np.testing.assert_allclose(model.linear_coef_[1:], [2.0, 0.0, -1.0], atol=0.4)

@@ -167,9 +167,10 @@ class Descent:
 
     def tiles(self, X: Array, width: int, first: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
         """Which columns are in each tile, and their features of some rows, times the scale."""
+        scale = np.broadcast_to(self.problem.scale, self.problem.columns)
         for columns, tile in self.problem.map.tiles(X, width, first):
             dense = tile.toarray() if hasattr(tile, "toarray") else tile
-            yield columns, dense.astype(np.float64) * self.problem.scale
+            yield columns, dense.astype(np.float64) * scale[columns]
 
     def batches(self, first: int) -> Iterator[Block]:
         """The batches from number `first` on, epoch after epoch without end."""

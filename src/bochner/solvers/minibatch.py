@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Array
 from ..blocks import Block, MemoryBlocks, Progress, rows_per_block
 from ..losses import Loss
+from ..moments import times_columns
 from ..ops import threads
 from ..ops.blas import product
 from ..streams import Stream, sample_rows
@@ -255,7 +256,10 @@ class MinibatchTrainer:
         if weight is not None:
             slope = slope * weight[:, None]
         out = np.empty_like(x)
-        out[:m] = product(features.T, (slope * (scale / len(y))).astype(x.dtype))
+        if np.ndim(scale):  # the linear part's columns have scales of their own
+            out[:m] = times_columns(scale, product(features.T, (slope / len(y)).astype(x.dtype)))
+        else:
+            out[:m] = product(features.T, (slope * (scale / len(y))).astype(x.dtype))
         if self.alpha:  # small batches of many features spend their time on passes over x, not on products
             out[:m] += (2.0 * self.alpha / self.problem.blocks.present) * x[:m]
         if len(x) > m:
@@ -264,7 +268,11 @@ class MinibatchTrainer:
         return out
 
     def scores(self, x: np.ndarray, features: Array) -> np.ndarray:
-        f = np.asarray(product(features, x[: self.m])) * self.problem.scale
+        b, scale = x[: self.m], self.problem.scale
+        if np.ndim(scale):
+            f = np.asarray(product(features, times_columns(scale, b).astype(x.dtype)))
+        else:
+            f = np.asarray(product(features, b)) * scale
         return f + (x[self.m] - self.mean @ x[: self.m]) if len(x) > self.m else f
 
     def judge(self, x: np.ndarray, block: Block) -> tuple[float, np.ndarray]:
