@@ -546,15 +546,18 @@ def test_columns_that_matter_are_found():
     from sklearn.feature_selection import RFE, SelectFromModel
 
     X, y = make_friedman1(800, 12, noise=0.5, random_state=0)
-    how = {"importance_getter": "feature_importances_"}
     for basis in ("fourier", "maxout", "stumps"):
         model = RandomFeatureRegressor(REGISTRY[basis](300), random_state=0).fit(X, y)
         assert model.feature_importances_.shape == (12,)
         assert model.feature_importances_.sum() == pytest.approx(1.0)
         assert set(np.argsort(model.feature_importances_)[-4:]) <= set(range(5))
-    assert SelectFromModel(model, prefit=True, **how).transform(X).shape[1] < 12
-    chosen = RFE(RandomFeatureRegressor(RandomFourier(100), random_state=0), n_features_to_select=5, step=4, **how)
+    assert SelectFromModel(model, prefit=True).transform(X).shape[1] < 12
+    chosen = RFE(RandomFeatureRegressor(RandomFourier(100), random_state=0), n_features_to_select=5, step=4)
     assert chosen.fit(X, y).support_[:5].sum() >= 4
+    assert model.coef_.shape == (300,)  # which stay those of features
+    learned = RFE(LearnedFourierRegressor(10, alpha=1e-3, frequency_alpha=1e-4, max_iter=3), n_features_to_select=5)
+    with pytest.raises(ValueError, match="should have `coef_` or `feature_importances_`"):
+        learned.fit(X, y)
     model.partial_fit(X, y)
     with pytest.raises(AttributeError, match="known after fit"):
         model.feature_importances_  # noqa: B018

@@ -30,7 +30,15 @@ from ..solvers.matching import SOLVERS, choose_solver, require_combination, trai
 from ..solvers.matrix_free import Sums
 from ..solvers.problem import Alpha
 from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
-from .checks import check_weights, checked_targets, remember_columns, row_slices, split_target, with_recipe
+from .checks import (
+    check_weights,
+    checked_targets,
+    refuse_selection,
+    remember_columns,
+    row_slices,
+    split_target,
+    with_recipe,
+)
 from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .fitting import Limited, fit_problem
@@ -336,6 +344,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     @property
     def coef_(self) -> Array:
         """Coefficients of the random features, of shape (n_components,) or (n_outputs, n_components)."""
+        refuse_selection()
         return self._shaped(self._refresh().solution.coefficients[self.design_.linear_columns :].T)
 
     @property
@@ -364,7 +373,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         """Share of each column of X in the variance of the predictions, of shape (n_features_in_,).
 
         It is how much predictions change if a column is exchanged between rows (Sobol's total index), by sampled rows
-        of `fit`. To select columns by it: `RFE(model, importance_getter="feature_importances_")`.
+        of `fit`. RFE and SelectFromModel select columns by it.
         """
         self._refresh()
         found = self._importances

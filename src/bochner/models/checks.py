@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,16 @@ import numpy as np
 from ..arrays import Array, cast, constant, is_torch, like
 from ..blocks import Block, encoded_frame, frame_blocks, rows_per_block
 from ..validation import require_finite
+
+
+def refuse_selection() -> None:
+    """Say no to scikit-learn's selection of columns where it asks for coef_, and be asked for importances instead.
+
+    RFE and SelectFromModel take `coef_` for numbers of the columns of X. Here they are those of random features: the
+    tools would select columns that are not there. Nothing but the name of the caller tells them from anybody else.
+    """
+    if sys._getframe(2).f_code.co_name == "_get_feature_importances":
+        raise AttributeError("coef_ has a number for each feature, not for each column of X.")
 
 
 def split_target(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:

@@ -30,7 +30,15 @@ from ...validation import (
     require_positive,
     require_squares,
 )
-from ..checks import check_weights, encoded_rows, remember_columns, row_slices, rows_by_recipe, split_target
+from ..checks import (
+    check_weights,
+    encoded_rows,
+    refuse_selection,
+    remember_columns,
+    row_slices,
+    rows_by_recipe,
+    split_target,
+)
 from ..doubts import score_of
 from ..explaining import prepared, score_in_words
 from ..fitting import Limited
@@ -227,6 +235,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the features, of shape (n_components,) or (n_outputs, n_components)."""
+        refuse_selection()
         return self._shaped(self._coefficients.T)
 
     @property
