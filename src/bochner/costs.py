@@ -182,8 +182,9 @@ class Cost:
 def cost(work: Work, solver: str, on: Machine | None = None) -> Cost:
     """The expected cost of a fit by a solver of this name; the augmented Lagrangian is called "multipliers"."""
     on = machine(work.precision) if on is None else on
-    found = FORMULAS[solver].of(work, on)
-    return replace(found, memory=found.memory + work.block_bytes + LEAST)
+    formula = FORMULAS[solver]
+    found = formula.of(work, on)
+    return replace(found, memory=found.memory + (work.block_bytes if formula.holds_block else 0) + LEAST)
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,7 @@ class Formula:
     of: Callable[[Work, Machine], Cost]
     time: str
     memory: str
+    holds_block: bool = True  # the features of a block of rows
 
 
 def of_cholesky(work: Work, on: Machine) -> Cost:
@@ -252,7 +254,7 @@ FORMULAS: dict[str, Formula] = {
     "multipliers": Formula(of_passes("multipliers"), "3,000 passes of 2 n m k", "16 n k beside that of newton"),
     "sgd": Formula(of_batches("sgd"), "25 times features and 8 n m k", "64 m (1,024 + k)"),
     "adam": Formula(of_batches("adam"), "25 times features and 8 n m k", "64 m (1,024 + k)"),
-    "doubly_stochastic": Formula(of_new_features, "2 m² features", "64 m (16 + k)"),
+    "doubly_stochastic": Formula(of_new_features, "2 m² features", "64 m (16 + k), and no block", False),
 }
 
 
