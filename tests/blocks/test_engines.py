@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -19,10 +20,10 @@ from helpers.battery import BATTERY, LABELS, X, Y, fitted, model_of, numbers
 from helpers.toy_engine import BackwardEngine
 
 
-@pytest.fixture(scope="module")
-def with_threads():
+@cache
+def with_threads(name):
     with bochner.config_context(block_rows=64):
-        return {name: numbers(fitted(name)) for name in BATTERY}
+        return numbers(fitted(name))
 
 
 def same(some, others):
@@ -30,17 +31,18 @@ def same(some, others):
 
 
 @pytest.mark.parametrize("name", BATTERY)
-def test_worker_processes_give_the_bits_of_threads(name, with_threads):
+def test_worker_processes_give_the_bits_of_threads(name):
+    expected = with_threads(name)
     with bochner.config_context(block_rows=64, engine="processes"):
-        assert same(numbers(fitted(name, n_jobs=2)), with_threads[name])
+        assert same(numbers(fitted(name, n_jobs=2)), expected)
 
 
 @pytest.mark.parametrize("name", BATTERY)
-def test_a_toy_engine_gives_the_bits_of_threads_and_aggregates_are_small(name, with_threads):
+def test_a_toy_engine_gives_the_bits_of_threads_and_aggregates_are_small(name):
     """An aggregate of 32 features is all but nothing: what it holds beside its map and model are names and settings."""
-    engine = BackwardEngine()
+    engine, expected = BackwardEngine(), with_threads(name)
     with bochner.config_context(block_rows=64, engine=engine):
-        assert same(numbers(fitted(name)), with_threads[name])
+        assert same(numbers(fitted(name)), expected)
     assert max(engine.sizes.values()) < 1 << 18
 
 

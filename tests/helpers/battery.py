@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
 from bochner.losses import CLASSIFYING, REGRESSING, loss_of
@@ -39,7 +40,8 @@ def battery():
             "classification logistic mine", "classification hinge mine"]  # fmt: skip
 
 
-BATTERY = battery()
+SLOW = {"regression pinball dual auto"}  # half a minute; its like, epsilon_insensitive, is met every time
+BATTERY = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in battery()]
 
 
 def model_of(name, **settings):
