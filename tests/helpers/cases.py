@@ -25,7 +25,7 @@ CASES = {
     "fourier matern 0.5": RandomFourier(kernel="matern", nu=0.5, bandwidth=1.5),
     "fourier matern 2.5": RandomFourier(kernel="matern", nu=2.5, bandwidth=1.5),
     "fourier cauchy": RandomFourier(kernel="cauchy", bandwidth=2.0),
-    "fourier stable": RandomFourier(kernel=kernels.Stable(1.5, 0.7), bandwidth=2.0),
+    "fourier stable": RandomFourier(kernel=kernels.Stable(1.5, 1.2), bandwidth=2.0),
     "fourier stable laplacian": RandomFourier(kernel=kernels.Stable(1, 0.9), bandwidth=2.0),
     "fourier ball": RandomFourier(kernel=kernels.BallMatern(bandwidth=1.5, degree=3)),
     "fourier orthogonal": RandomFourier(bandwidth=1.3, sampling="orthogonal"),
