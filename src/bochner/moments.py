@@ -393,18 +393,18 @@ def small_sums(features: Array, y: Array) -> tuple[Array, Array, Array, Array]:
 
 def _centered(sums: Moments, grams: list[Array], scale: Any, intercept: bool) -> Centered:
     """Z'Z - n mean mean' and its like, features times `scale`. Z'Z is the sum of `grams`, whatever `sums` has."""
-    like_gram, weight = grams[0], float(sums.weight)
-    xp, scale = namespace(like_gram), like(scale, like_gram)
+    first, weight = grams[0], float(sums.weight)
+    xp, scale = namespace(first), like(scale, first)
     cross, square = cast(sums.cross, "float64"), cast(sums.square.diagonal(), "float64")
     mean_z, mean_y = cast(sums.sum_z, "float64") / weight, cast(sums.sum_y, "float64") / weight
     if intercept:
         cross, square = cross - xp.outer(sums.sum_z, mean_y), (square - weight * mean_y**2).clip(min=0.0)
     else:
-        mean_z, mean_y = (constant(0.0, mean.shape, like_gram) for mean in (mean_z, mean_y))
+        mean_z, mean_y = (constant(0.0, mean.shape, first) for mean in (mean_z, mean_y))
     # Exact integers are subtracted as integers where they fit, so nothing cancels badly.
-    largest = float(reduce(add, (abs(gram.diagonal()) for gram in grams)).max()) if len(like_gram) else 0.0
+    largest = float(reduce(add, (abs(gram.diagonal()) for gram in grams)).max()) if len(first) else 0.0
     fits = intercept and all(map(is_integer, grams)) and float(sums.rows) * largest < 2**62
-    out, slab_rows = empty(like_gram.shape, like_gram), SLAB if xp is np else SLAB_OF_TENSORS
+    out, slab_rows = empty(first.shape, first), SLAB if xp is np else SLAB_OF_TENSORS
 
     def centre(rows: slice) -> None:
         for start in range(rows.start, rows.stop, slab_rows):  # the matrix may fill the memory: no second one

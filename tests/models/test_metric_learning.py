@@ -81,7 +81,7 @@ def test_from_sums_it_is_that_of_automatic_differentiation(weighted):
 
 
 def test_the_columns_that_matter_are_found():
-    """Friedman's function has five columns of fifty; three of them in the first of its terms and the second."""
+    """Two terms of Friedman's function: three columns of fifty matter."""
     rng = np.random.default_rng(0)
     X = rng.random((2000, 50))
     y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + rng.normal(size=2000)
