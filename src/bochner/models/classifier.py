@@ -37,8 +37,8 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         'maxout', 'gated', 'stumps', 'bins', 'ridge') for a thousand of its features. None is `RandomFourier(1000)`. Its
         parameters are reached as `basis__bandwidth` and so on.
     loss : {'squared', 'logistic', 'hinge', 'squared_hinge', 'exponential'} or Loss, default='squared'
-        Loss of a score: a name, or an object of `bochner.losses`. 'logistic' is the softmax loss for more than two
-        classes.
+        Loss of a score: a name, an object of `bochner.losses`, or one of your own with `value` and `gradient`.
+        'logistic' is the softmax loss for more than two classes.
     alpha : float, array-like or {'auto', 'loo', 'gcv'}, default='auto'
         Penalty on squared coefficients, beside the sum of losses. 'auto' chooses it by the wrong labels of five folds
         (of one held-out fifth where features are many), 'loo' by the exact leave-one-out squared error, which reads the
@@ -49,7 +49,8 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         How coefficients are found. 'auto' chooses by the loss and by what fits in memory. For the squared loss:
         'cholesky' (Gram matrix of features), 'dual' (kernel matrix of rows), 'cg' (conjugate gradients, no matrix). For
         smooth losses: 'newton'. For losses with kinks: 'dual'. With max_coefficient: 'box'. For any loss, in small
-        batches: 'sgd', 'adam', 'doubly_stochastic', or an object of `bochner.solvers` with its settings.
+        batches: 'sgd', 'adam', 'doubly_stochastic', or an object of `bochner.solvers` with its
+        settings, or of your own with `solve(problem)`.
         docs/learning.md says what suits what.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which has no penalty.

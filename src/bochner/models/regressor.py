@@ -58,8 +58,9 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         'maxout', 'gated', 'stumps', 'bins', 'ridge') for a thousand of its features. None is `RandomFourier(1000)`. Its
         parameters are reached as `basis__bandwidth` and so on.
     loss : {'squared', 'huber', 'epsilon_insensitive'} or Loss, default='squared'
-        Loss of a prediction: a name, or an object of `bochner.losses`. By name, epsilon_insensitive has an epsilon of
-        0.1 standard deviations of y; that of an object is in the units of y.
+        Loss of a prediction: a name, an object of `bochner.losses`, or one of your own with `value` and `gradient`.
+        By name, epsilon_insensitive has an epsilon of 0.1 standard deviations of y; that of an object is in the units
+        of y.
     alpha : float, array-like or {'auto', 'loo', 'gcv'}, default='auto'
         Penalty on squared coefficients, beside the sum of losses, as in scikit-learn's Ridge. 'auto' chooses it by five
         folds (one held-out fifth where features are many), 'loo' by exact leave-one-out, which reads the rows twice,
@@ -70,7 +71,8 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         How coefficients are found. 'auto' chooses by the loss and by what fits in memory. For the squared loss:
         'cholesky' (Gram matrix of features), 'dual' (kernel matrix of rows), 'cg' (conjugate gradients, no matrix). For
         smooth losses: 'newton'. For losses with kinks: 'dual'. With max_coefficient: 'box'. For any loss, in small
-        batches: 'sgd', 'adam', 'doubly_stochastic', or an object of `bochner.solvers` with its settings.
+        batches: 'sgd', 'adam', 'doubly_stochastic', or an object of `bochner.solvers` with its
+        settings, or of your own with `solve(problem)`.
         docs/learning.md says what suits what.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which has no penalty.

@@ -90,6 +90,7 @@ def _scalar(a: np.ndarray) -> type[ctypes.c_float] | type[ctypes.c_double]:
 
 def _step(a: np.ndarray) -> int:
     """Numbers from one column to the next."""
-    if a.strides[0] != a.itemsize or (a.shape[1] > 1 and a.strides[1] < a.shape[0] * a.itemsize):
+    apart = len(a) > 1 and a.strides[0] != a.itemsize  # the step along one number alone says nothing
+    if apart or (a.shape[1] > 1 and a.strides[1] < a.shape[0] * a.itemsize):
         raise ValueError("columns must lie next to one another in memory")
     return a.strides[1] // a.itemsize if a.shape[1] > 1 else max(len(a), 1)
