@@ -24,11 +24,14 @@ from .models import (
     RandomFeatureClassifier,
     RandomFeatureRegressor,
 )
+from .models.calibration import Temperature, Widening
 from .models.distribution.given import LinearBasis
 from .models.distribution.scatter import Directions, Reference, Scatter
+from .models.feature_fit import FeatureFit
 from .models.fitting import Fit
 from .models.learned.spectrum import Stage
 from .models.saving import KIND, VERSION, kinds_of
+from .models.targets import LabelTargets, NumericTargets
 from .models.trials import Choice
 from .moments import FoldedMoments
 from .solvers import DualPosterior, DualProblem, PrimalPosterior, Problem
@@ -68,7 +71,7 @@ SAVED = (
 KNOWN = (*INDEX_PARTS, LinearBasis)
 INNER = (
     Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks, Reference, Scatter, Directions, Stage,
-    *kinds_of(FeatureMap),
+    FeatureFit, LabelTargets, NumericTargets, Temperature, Widening, *kinds_of(FeatureMap),
 )  # fmt: skip
 MODELS = {cls.__name__: cls for cls in SAVED}
 # version -> how its tree becomes the next one's
