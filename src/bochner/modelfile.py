@@ -32,6 +32,7 @@ from .models.saving import KIND, VERSION, kinds_of
 from .models.trials import Choice
 from .moments import FoldedMoments
 from .solvers import DualPosterior, DualProblem, PrimalPosterior, Problem
+from .tables.saving import TABLE_PARTS
 
 
 def with_training(tree: Any) -> Any:
@@ -68,7 +69,7 @@ SAVED = (
 KNOWN = (*INDEX_PARTS, LinearBasis)
 INNER = (
     Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks, Reference, Scatter, Directions, Stage,
-    *kinds_of(FeatureMap),
+    *kinds_of(FeatureMap), *TABLE_PARTS,
 )  # fmt: skip
 MODELS = {cls.__name__: cls for cls in SAVED}
 # version -> how its tree becomes the next one's

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_array, check
 from ..validation import require_choice, require_integer
 from .columns import categories_of, columns_of, is_frame, kind_of, numbers_of, target_values
 from .encodings import METHODS, CategoryEncoding, Encoding, date_encoding, number_encoding
+from .saving import restored, state_of
 from .settling import category_encoding, chosen_outputs
 from .statistics import CategoryStatistics, NumberStatistics
 from .targets import TYPES, Targets, out_of_fold
@@ -403,3 +404,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_encodings")
+
+    # ---- files ----
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a file keeps: parameters and all that was learned, in plain values and arrays.
+
+        Returns
+        -------
+        dict
+            Values by name; `from_state` makes the same encoder of them, which can go on learning.
+        """
+        check_is_fitted(self)
+        return state_of(self)
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> TableEncoder:
+        """Make an encoder of what a file kept, and refuse what no fit gives.
+
+        Parameters
+        ----------
+        state : dict
+            What `to_state` returned.
+
+        Returns
+        -------
+        TableEncoder
+            The fitted encoder.
+        """
+        return cast(TableEncoder, restored(cls, state))

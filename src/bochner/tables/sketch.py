@@ -116,7 +116,8 @@ class QuantileSketch:
         exact, values = sketch.is_exact, sketch.values
         if len(values) != len(sketch.counts) or len(values) > SIZE or not (np.diff(values) > 0).all():
             raise ValueError("these are no quantiles of a column")
-        if (not exact and len(values)) or len(sketch.levels) > 53 or any(len(a) > SIZE for a in sketch.levels):
+        full = len(sketch.levels) > 53 or any(len(level) > SIZE for level in sketch.levels) or sketch.count > MOST
+        if (not exact and len(values)) or full:
             raise ValueError("these are no quantiles of a column")
         return sketch
 

@@ -75,7 +75,9 @@ class NumberStatistics:
         found.__dict__.update(state, sketch=QuantileSketch.from_state(state["sketch"]), sums=found.sums)
         found.sums.join(*(np.array([value]) for value in (found.count, state["sums"]["mean"], state["sums"]["square"])))
         values = found.sketch.weighted()[0]
-        if len(values) and not (found.low <= values[0] and values[-1] <= found.high):
+        ends = (values[0], values[-1], found.sums.mean[0]) if len(values) else (FARTHEST, -FARTHEST)
+        sound = all(found.low <= end <= found.high for end in ends) if len(values) else (found.low, found.high) == ends
+        if not sound:
             raise ValueError("the numbers of a column lie beyond its ends")
         return found
 
@@ -151,7 +153,6 @@ class CategoryStatistics:
         found = cls()
         found.places = {value: k + 1 for k, value in enumerate(state["values"].tolist())}
         slots = len(state["values"]) + 1
-        found._widen(slots, outputs)
         sums = widened(state["sums"], max(outputs, state["sums"].shape[1]))
         if len(found.places) + 1 != slots or state["counts"].shape != (slots,) or sums.shape != (slots, outputs):
             raise ValueError("these are no counts of categories")
