@@ -31,6 +31,7 @@ from .models import (
     advise,
     tune,
 )
+from .tables import TableEncoder
 from .two_sample import mmd, mmd_test
 
 __version__ = "0.1.0"
@@ -39,6 +40,7 @@ __all__ = [
     "DistributionClassifier", "DistributionRegressor", "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear",
     "KernelRidgeClassifier", "KernelRidgeRegressor", "LearnedFourierClassifier", "LearnedFourierRegressor",
     "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier",
-    "RandomMaxout", "RandomRidge", "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels",
-    "load", "losses", "maps", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory", "tune",
+    "RandomMaxout", "RandomRidge", "RandomStumps", "TableEncoder", "advise", "blocks", "config_context", "get_config",
+    "kernels", "load", "losses", "maps", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory",
+    "tune",
 ]  # fmt: skip

@@ -35,6 +35,7 @@ from .models.targets import LabelTargets, NumericTargets
 from .models.trials import Choice
 from .moments import FoldedMoments
 from .solvers import DualPosterior, DualProblem, PrimalPosterior, Problem
+from .tables.saving import TABLE_PARTS
 
 
 def with_training(tree: Any) -> Any:
@@ -72,6 +73,7 @@ KNOWN = (*INDEX_PARTS, LinearBasis)
 INNER = (
     Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks, Reference, Scatter, Directions, Stage,
     FeatureFit, LabelTargets, NumericTargets, Temperature, Widening, *kinds_of(FeatureMap),
+    *TABLE_PARTS,
 )  # fmt: skip
 MODELS = {cls.__name__: cls for cls in SAVED}
 # version -> how its tree becomes the next one's

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from ..tables.recipe import Recipe, SparseRecipe
+from ..tables.survey import DECIMALS, Summary
 from ..validation import option, require_choice, require_integer
 from .base import Block, Blocks, stack
 from .formats.base import Choice, Csv, MisreadError, Table
 from .partitions import rows_per_block
 from .paths import format_of, matching
 from .progress import Progress
-from .recipe import Recipe, SparseRecipe
 from .regroup import regroup
-from .survey import DECIMALS, Summary
 
 SURVEYED = 1 << 16  # rows at a time while means are learned, whatever the memory budget: the same bits for any
 MOST_CATEGORIES = 10_000
