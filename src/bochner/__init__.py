@@ -20,6 +20,8 @@ from .embedding import FeaturePCA
 from .hashing import MaxoutHash, MaxoutIndex
 from .modelfile import load
 from .models import (
+    AutoClassifier,
+    AutoRegressor,
     DistributionClassifier,
     DistributionRegressor,
     KernelRidgeClassifier,
@@ -37,7 +39,7 @@ from .two_sample import mmd, mmd_test
 __version__ = "0.1.0"
 
 __all__ = [
-    "DistributionClassifier", "DistributionRegressor", "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear",
+    "AutoClassifier", "AutoRegressor", "DistributionClassifier", "DistributionRegressor", "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear",
     "KernelRidgeClassifier", "KernelRidgeRegressor", "LearnedFourierClassifier", "LearnedFourierRegressor",
     "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier",
     "RandomMaxout", "RandomRidge", "RandomStumps", "TableEncoder", "advise", "blocks", "config_context", "get_config",

@@ -15,6 +15,8 @@ from .hashing import MaxoutIndex
 from .hashing.saving import INDEX_PARTS
 from .maps import FeatureMap
 from .models import (
+    AutoClassifier,
+    AutoRegressor,
     DistributionClassifier,
     DistributionRegressor,
     KernelRidgeClassifier,
@@ -68,6 +70,7 @@ def with_design(tree: Any) -> Any:
 SAVED = (
     RandomFeatureClassifier, RandomFeatureRegressor, LearnedFourierClassifier, LearnedFourierRegressor,
     KernelRidgeClassifier, KernelRidgeRegressor, DistributionClassifier, DistributionRegressor, MaxoutIndex,
+    AutoClassifier, AutoRegressor,
 )  # fmt: skip
 KNOWN = (*INDEX_PARTS, LinearBasis)
 INNER = (
