@@ -39,7 +39,8 @@ from .two_sample import mmd, mmd_test
 __version__ = "0.1.0"
 
 __all__ = [
-    "AutoClassifier", "AutoRegressor", "DistributionClassifier", "DistributionRegressor", "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear",
+    "AutoClassifier", "AutoRegressor",
+    "DistributionClassifier", "DistributionRegressor", "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear",
     "KernelRidgeClassifier", "KernelRidgeRegressor", "LearnedFourierClassifier", "LearnedFourierRegressor",
     "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier",
     "RandomMaxout", "RandomRidge", "RandomStumps", "TableEncoder", "advise", "blocks", "config_context", "get_config",

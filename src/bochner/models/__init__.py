@@ -10,7 +10,8 @@ from .regressor import RandomFeatureRegressor
 from .tune import Trial, Tuned, tune
 
 __all__ = [
-    "Advice", "AutoClassifier", "AutoRegressor", "DistributionClassifier", "DistributionRegressor", "KernelRidgeClassifier", "KernelRidgeRegressor",
+    "Advice", "AutoClassifier", "AutoRegressor",
+    "DistributionClassifier", "DistributionRegressor", "KernelRidgeClassifier", "KernelRidgeRegressor",
     "LearnedFourierClassifier", "LearnedFourierRegressor",
     "RandomFeatureClassifier", "RandomFeatureRegressor", "Trial", "Tuned", "advise", "tune",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -23,30 +23,14 @@ from ..doubts import FitWarning
 from ..fitting import Limited
 from ..saving import write
 from ..targets import TargetEncoder
-from .expansion import Expansion
-from .fits import Rows
 from .saving import from_state, to_state
 from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
-from .stacking import stack_weights
+from .stacking import Stack, stack_weights
 
 FOLDS = 5
 JUDGED = 10_000  # rows that are enough to judge by
 LIKE = 20.0  # times at most by which spreads of columns differ that share a unit
 MANY_COLUMNS = 16  # from which columns may share one
-
-
-class Stack(NamedTuple):
-    """Members with their weights, and the level that targets are measured from."""
-
-    members: list[Expansion]
-    weights: np.ndarray
-    level: np.ndarray  # (outputs,)
-
-    def scores(self, encoded: Callable[[str | None], np.ndarray]) -> np.ndarray:
-        """Scores (n, outputs) of rows, encoded as each member wants them."""
-        return self.level + sum(
-            w * m(encoded(m.setting.numbers)) for w, m in zip(self.weights, self.members, strict=True)
-        )
 
 
 class AutoModel(BaseEstimator):
@@ -121,7 +105,7 @@ class AutoModel(BaseEstimator):
             raise ValueError("no column of X says anything: all are constant.")
         level, show = Y.mean(axis=0), Show(self.verbose, clock)
         search = Search(encoded, Y - level, row_folds(rows), clock, show, draw_seed(self.random_state))
-        chains = CHAINS
+        chains: tuple[Chain, ...] = CHAINS
         if one_unit(encoded(None)):
             chains = (CHAINS[0], *ONE_UNIT, *CHAINS[1:])
         try:
@@ -193,14 +177,14 @@ class AutoModel(BaseEstimator):
     def leaderboard_(self) -> Any:
         """What was tried, the best first: a pandas frame, or a list of dictionaries where pandas is not installed."""
         check_is_fitted(self)
-        lines = [
+        lines: list[dict[str, Any]] = [
             {
                 "model": "ridge" if not trial.centres else trial.setting.described(), "rows": trial.rows,
                 "centres": trial.centres, "error": trial.error, "weight": share, "seconds": round(trial.seconds, 3),
             }
             for trial, share in zip(self._trials, self._shares, strict=True)
         ]  # fmt: skip
-        lines.sort(key=lambda line: (-line["rows"], line["error"]))
+        lines.sort(key=lambda line: (-int(line["rows"]), float(line["error"])))
         try:
             import pandas
         except ImportError:
@@ -289,6 +273,3 @@ class Show:
         """End the line."""
         if self.visible:
             sys.stderr.write("\n")
-
-
-__all__ = ["AutoModel", "Chain", "Rows", "Stack"]

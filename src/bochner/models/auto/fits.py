@@ -7,8 +7,9 @@ phi(x) = L^-1 k(centres, x) with L L' = K(centres, centres), and sums over the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,10 @@ from scipy.linalg import blas, lapack
 from scipy.spatial.distance import cdist
 
 from ...kernels import Stable
+from ...moments import Centered, FoldedMoments, Moments
+from ...moments import Rows as FeatureRows
+from ...ops import threads
+from ...solvers import solve_or_none
 from .expansion import TILE, Expansion, Setting
 
 ALPHAS = 10.0 ** np.arange(-7.0, 4.0)
@@ -53,10 +58,25 @@ class Rows(NamedTuple):
 
 def solved(kernel: np.ndarray, Y: np.ndarray, alpha: float) -> np.ndarray | None:
     """Coefficients (K + alpha I)^-1 Y, or None if that matrix is not positive definite."""
-    matrix = kernel.copy(order="F")
+    matrix = kernel.copy()
     matrix[np.diag_indices(len(matrix))] += alpha
-    factor, bad = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-    return None if bad else lapack.dpotrs(factor, Y, lower=1)[0]
+    try:
+        factor = np.linalg.cholesky(matrix)  # which leaves the interpreter free for other folds
+    except np.linalg.LinAlgError:
+        return None
+    return lapack.dpotrs(factor.T, Y, lower=0)[0]
+
+
+def beside(tasks: list[Callable[[], Any]]) -> list[Any]:
+    """What tasks return, done beside one another, each with one thread of BLAS."""
+    found: list[Any] = [None] * len(tasks)
+
+    def put(place: int, task: Callable[[], Any]) -> None:
+        found[place] = task()
+
+    with threads.blas_limited():
+        threads.run([partial(put, place, task) for place, task in enumerate(tasks)])
+    return found
 
 
 class Part:
@@ -96,25 +116,24 @@ class FoldFits:
     def __init__(self, rows: Rows, settings: list[Setting]) -> None:
         """`settings` has one for each fold and one for all rows; they differ in their metrics alone."""
         self.rows, self.outs = rows, list(by_fold(rows).values())
-        X, Y, nobody = rows.X, rows.Y, rows.X[:0]
-        rests = [np.setdiff1d(np.arange(len(X)), out) for out in self.outs]
-        self.parts = [Part(X[r], Y[r], s, X[o]) for r, s, o in zip(rests, settings, self.outs, strict=False)]
-        self.whole = Part(X, Y, settings[-1], nobody)
+        X, Y = rows.X, rows.Y
+        everyone, nobody = np.arange(len(X)), np.arange(0)
+        rests = [np.setdiff1d(everyone, out) for out in self.outs]
+        choices = zip([*rests, everyone], settings, [*self.outs, nobody], strict=True)
+        *self.parts, self.whole = beside([partial(Part, X[r], Y[r], s, X[o]) for r, s, o in choices])
 
     def best(self, setting: Setting) -> tuple[Member, list[Expansion]] | None:
         """The member at the penalty of smallest error, downhill from the setting's, and the functions without folds."""
-        kernels = [part.kernels(setting.factor, setting.linear) for part in self.parts]
-        tried: dict[int, tuple[float, np.ndarray, list[np.ndarray]]] = {}
+        kernels = beside([partial(part.kernels, setting.factor, setting.linear) for part in self.parts])
+        tried: dict[int, tuple[float, np.ndarray, list[np.ndarray | None]]] = {}
 
         def error(k: int) -> float:
             if k not in tried:
-                predicted, found = np.full_like(self.rows.Y, np.inf), []
-                for part, (inner, outer), out in zip(self.parts, kernels, self.outs, strict=True):
-                    c = solved(inner, part.Y, float(ALPHAS[k]))
-                    if c is None:
-                        break
-                    found.append(c)
-                    predicted[out] = outer @ c + part.level
+                predicted, pairs = np.full_like(self.rows.Y, np.inf), list(zip(self.parts, kernels, strict=True))
+                found = beside([partial(solved, inner, part.Y, float(ALPHAS[k])) for part, (inner, _) in pairs])
+                for (part, (_, outer)), c, out in zip(pairs, found, self.outs, strict=True):
+                    if c is not None:
+                        predicted[out] = outer @ c + part.level
                 tried[k] = (self.rows.error_of(predicted), predicted, found)
             return tried[k][0] if np.isfinite(tried[k][0]) else np.inf
 
@@ -127,7 +146,8 @@ class FoldFits:
         if everything is None:
             return None
         member = Member(self.whole.expansion(setting, everything), predicted, found_error)
-        return member, [part.expansion(setting, c) for part, c in zip(self.parts, found, strict=True)]
+        without = [part.expansion(setting, c) for part, c in zip(self.parts, found, strict=True) if c is not None]
+        return member, without
 
 
 def exact_fit(rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
@@ -197,60 +217,39 @@ class LandmarkFits:
             return found
         return np.hstack([found, np.sqrt(self.setting.linear) * (X - self.middle)])
 
-    def _sums(self, which: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Number, sums of features and targets, and of their products."""
-        columns = len(self.Z) + (self.rows.X.shape[1] if self.setting.linear else 0)
-        outputs = self.rows.Y.shape[1]
-        gram, cross = np.zeros((columns, columns)), np.zeros((columns, outputs))
-        first, targets = np.zeros(columns), np.zeros(outputs)
-        step = max(1, TILE // max(columns, 1))
-        for start in range(0, len(which), step):
-            part = which[start : start + step]
-            features, Y = self.features(self.rows.X[part]), self.rows.Y[part]
-            gram += features.T @ features
-            cross += features.T @ Y
-            first += features.sum(axis=0)
-            targets += Y.sum(axis=0)
-        return float(len(which)), first, targets, gram, cross
-
-    @staticmethod
-    def _solve(sums: Sequence[Any], alpha: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """Coefficients and intercept, or None."""
-        n, first, targets, gram, cross = sums
-        mean, level = first / n, targets / n
-        matrix = np.asfortranarray(gram - n * np.outer(mean, mean))
-        matrix[np.diag_indices(len(matrix))] += alpha
-        factor, bad = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-        if bad:
-            return None
-        b, _ = lapack.dpotrs(factor, cross - np.outer(first, level), lower=1)
-        return b, level - mean @ b
+    def _sums(self, which: np.ndarray) -> Moments:
+        total: Moments | None = None
+        step = max(1, TILE // len(self.factor))
+        for part in (which[start : start + step] for start in range(0, len(which), step)):
+            total = Moments.plus_rows(total, FeatureRows(self.features(self.rows.X[part]), self.rows.Y[part]))
+        assert total is not None
+        return total
 
     def best(self, setting: Setting) -> tuple[Member, Expansion] | None:
         """The member at the penalty of smallest error on fold 0, and the function that has not seen that fold."""
-        features = self.features(self.rows.X[self.out])
-        held: dict[int, tuple[float, np.ndarray]] = {}
+        features, unseen = self.features(self.rows.X[self.out]), self.rest_sums.centered()
+        tried: dict[int, tuple[float, np.ndarray, Expansion]] = {}
 
         def error(k: int) -> float:
-            if k not in held:
-                found = self._solve(self.rest_sums, float(ALPHAS[k]))
-                predicted = np.full((len(self.out), self.rows.Y.shape[1]), np.inf)
-                if found is not None:
-                    predicted = features @ found[0] + found[1]
-                held[k] = (self.rows.error_of(predicted), predicted)
-            return held[k][0] if np.isfinite(held[k][0]) else np.inf
+            if k not in tried:
+                found = solve_or_none(unseen.gram, unseen.cross, float(ALPHAS[k]))
+                if found is None:
+                    return np.inf
+                predicted = (features - unseen.mean_z) @ found + unseen.mean_y
+                made = self._expansion(replace(setting, alpha=float(ALPHAS[k])), unseen, found)
+                tried[k] = (self.rows.error_of(predicted), predicted, made)
+            return tried[k][0]
 
         at = downhill(error, nearest(setting.alpha), len(ALPHAS))
-        alpha = float(ALPHAS[at])
-        everything = [a + b for a, b in zip(self.rest_sums, self.out_sums, strict=True)]
-        found, unseen = self._solve(everything, alpha), self._solve(self.rest_sums, alpha)
-        if found is None or unseen is None:
+        everything = (self.rest_sums + self.out_sums).centered()
+        found = solve_or_none(everything.gram, everything.cross, float(ALPHAS[at]))
+        if found is None or at not in tried:
             return None
-        setting = replace(setting, alpha=alpha)
-        return Member(self._expansion(setting, *found), held[at][1], held[at][0]), self._expansion(setting, *unseen)
+        whole = self._expansion(replace(setting, alpha=float(ALPHAS[at])), everything, found)
+        return Member(whole, tried[at][1], tried[at][0]), tried[at][2]
 
-    def _expansion(self, setting: Setting, b: np.ndarray, intercept: np.ndarray) -> Expansion:
-        m = len(self.Z)
+    def _expansion(self, setting: Setting, sums: Centered, b: np.ndarray) -> Expansion:
+        m, intercept = len(self.Z), sums.mean_y - sums.mean_z @ b
         coefficients = blas.dtrsm(1.0, self.factor, np.asfortranarray(b[:m]), trans_a=1, lower=1)
         slopes = np.sqrt(setting.linear) * b[m:] if setting.linear else np.zeros((len(self.middle), b.shape[1]))
         return Expansion(setting, self.kernel, self.Z, coefficients, slopes, self.middle, intercept)
@@ -258,30 +257,27 @@ class LandmarkFits:
 
 def ridge(rows: Rows) -> Member:
     """Plain ridge on the encoded columns: no answer may be worse."""
-    n, d = rows.X.shape
-    middle = rows.X.mean(axis=0)
+    middle, places = rows.X.mean(axis=0), by_fold(rows)
     X = rows.X - middle
-    grams = {fold: (X[at].T @ X[at], X[at].T @ rows.Y[at]) for fold, at in by_fold(rows).items()}
-    gram, cross = (sum(part) for part in zip(*grams.values(), strict=True))
-    unit = max(float(np.trace(gram)) / d, 1e-300)
-    judged = [0] if rows.one_fold else list(grams)
+    sums = {fold: Moments.of(X[at], rows.Y[at]) for fold, at in places.items()}
+    total = FoldedMoments(list(sums.values())).total()
+    unit = max(float(np.trace(total.gram)) / len(middle), np.finfo(float).tiny)
 
     def held_out(k: int) -> np.ndarray:
         predicted = np.zeros_like(rows.Y)
-        for fold in judged:
-            at = rows.folds == fold
-            left = gram - grams[fold][0] + ALPHAS[k] * unit * np.eye(d)
-            predicted[at] = X[at] @ np.linalg.solve(left, cross - grams[fold][1])
+        for fold in [0] if rows.one_fold else list(sums):
+            rest = (total - sums[fold]).centered()
+            b = solve_or_none(rest.gram, rest.cross, float(ALPHAS[k]) * unit)
+            predicted[places[fold]] = np.inf if b is None else (X[places[fold]] - rest.mean_z) @ b + rest.mean_y
         return predicted[rows.judged]
 
     at = downhill(lambda k: rows.error_of(held_out(k)), nearest(1e-2), len(ALPHAS))
-    alpha = float(ALPHAS[at])
-    slopes = np.linalg.solve(gram + alpha * unit * np.eye(d), cross)
-    setting = Setting("robust", 2.0, 2.0, linear=1.0, alpha=alpha)
-    none, level = np.empty((0, d)), np.zeros(rows.Y.shape[1])
-    expansion = Expansion(setting, Stable(2.0, 2.0, 1.0), none, np.empty((0, rows.Y.shape[1])), slopes, middle, level)
-    predicted = held_out(at)
-    return Member(expansion, predicted, rows.error_of(predicted))
+    alpha, predicted, whole = float(ALPHAS[at]), held_out(at), total.centered()
+    slopes = solve_or_none(whole.gram, whole.cross, alpha * unit)
+    assert slopes is not None
+    setting, level = Setting("robust", 2.0, 2.0, linear=1.0, alpha=alpha), whole.mean_y - whole.mean_z @ slopes
+    kernel, none = Stable(2.0, 2.0, 1.0), (np.empty((0, len(middle))), np.empty((0, len(level))))
+    return Member(Expansion(setting, kernel, *none, slopes, middle, level), predicted, rows.error_of(predicted))
 
 
 def by_fold(rows: Rows) -> dict[int, np.ndarray]:

@@ -16,7 +16,6 @@ from ...fields import (
     number,
     numbers,
     require_fields,
-    several,
     text,
     whole,
 )
@@ -25,6 +24,8 @@ from ...tables import TableEncoder
 from ...tables.encodings import METHODS
 from ..saving import made_of
 from .expansion import Expansion, Setting
+from .search import Trial
+from .stacking import Stack
 
 MOST = 1 << 31
 SCALINGS = ("None", *METHODS)
@@ -95,10 +96,12 @@ def to_state(model: Any) -> dict[str, Any]:
     }
 
 
+def metric_kind(setting: Setting) -> str:
+    return "none" if setting.root is None else ("diagonal", "full")[setting.root.ndim - 1]
+
+
 def from_state(cls: Any, state: dict[str, Any]) -> Any:
     """A model from plain values; whatever does not fit together is refused."""
-    from .base import Stack
-
     model, fitted = made_of(cls, state["parameters"]), state["fitted"]
     require_fields(fitted, FITTED, OPTIONAL)
     outputs = len(state["level"])
@@ -161,8 +164,6 @@ def setting_of(state: dict[str, Any]) -> Setting:
 
 def trial_of(state: dict[str, Any], metric: Any) -> Any:
     """A trial, of whose metric a file keeps the kind alone."""
-    from .search import Trial
-
     require_fields({name: state[name] for name in TRIAL}, TRIAL)
     roots = {"none": None, "diagonal": np.ones(1), "full": np.ones((1, 1))}
     setting = setting_of({**state["setting"], "root": roots[metric]})

@@ -139,8 +139,8 @@ class Search:
         return best
 
     def _fit_all(self, best: list[Member]) -> None:
-        """The best settings fitted to all rows, then the best of those in the metric that it gives, while that helps."""
-        longest, unseen = 0.0, {}
+        """The best settings fitted to all rows; then the best of those in the metric it gives, while that helps."""
+        longest, unseen = 0.0, dict[int, Expansion]()
         for number, member in enumerate(best):
             if number and not self.clock.has(0.8, longest):
                 break
@@ -207,15 +207,17 @@ def rounds(rows: Rows, chain: Chain) -> Iterator[Member]:
 def tuned(rows: Rows, settings: list[Setting], first: bool) -> tuple[Member, list[Expansion]] | None:
     """The best bandwidth, penalty and, in the first round, linear part for settings, found downhill."""
     fits, setting = FoldFits(rows, settings), settings[-1]
-    alpha, tried = setting.alpha, {}
+    alpha, tried = setting.alpha, dict[int, tuple[Member, list[Expansion]] | None]()
 
     def error(k: int) -> float:
         nonlocal alpha
         if k not in tried:
             tried[k] = fits.best(replace(setting, factor=float(FACTORS[k]), alpha=alpha))
-            if tried[k] is not None:
-                alpha = tried[k][0].expansion.setting.alpha  # a good start for the next
-        return np.inf if tried[k] is None else float(tried[k][0].error)
+        found = tried[k]
+        if found is None:
+            return np.inf
+        alpha = found[0].expansion.setting.alpha  # a good start for the next
+        return found[0].error
 
     best = tried[downhill(error, int(np.argmin(np.abs(np.log(FACTORS / setting.factor)))), len(FACTORS))]
     if best is None or not first:

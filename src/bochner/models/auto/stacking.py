@@ -1,17 +1,35 @@
 """A stack: the mean of members with weights that predict rows best which no member has seen.
 
-Non-negative weights w minimise sum_i |y_i - sum_m w_m f_m(x_i)|^2 / s^2 + |w - w_0|^2 / t^2: s^2 is the mean squared error
-of the best member, and w_0 are equal weights of the best few, from which few rows give little reason to part.
+Non-negative weights w minimise sum_i |y_i - sum_m w_m f_m(x_i)|^2 / s^2 + |w - w_0|^2 / t^2: s^2 is the mean squared
+error of the best member, and w_0 are equal weights of the best few, from which few rows give little reason to part.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 from scipy.optimize import nnls
+
+from .expansion import Expansion
 
 FEW = 3
 NEAR = 1.1  # times the smallest error: who is among the best few
 TRUST = 0.3  # t, how far weights may be from equal ones
+
+
+class Stack(NamedTuple):
+    """Members with their weights, and the level that targets are measured from."""
+
+    members: list[Expansion]
+    weights: np.ndarray
+    level: np.ndarray  # (outputs,)
+
+    def scores(self, encoded: Callable[[str | None], np.ndarray]) -> np.ndarray:
+        """Scores (n, outputs) of rows, encoded as each member wants them."""
+        parts = (w * m(encoded(m.setting.numbers)) for w, m in zip(self.weights, self.members, strict=True))
+        return sum(parts, self.level)
 
 
 def stack_weights(predictions: list[np.ndarray], Y: np.ndarray, errors: np.ndarray) -> np.ndarray:
