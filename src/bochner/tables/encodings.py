@@ -199,14 +199,16 @@ def number_encoding(found: NumberStatistics, method: str | None, pieces: int, wh
         scores = ndtri((np.cumsum(weights) - weights / 2.0) / weights.sum())
     if found.is_identifier:
         notes.insert(0, "they look like an identifier: whole numbers that count the rows")
-    reason = "; ".join([f"{what}, {described(method, center, spread, knots)}", *notes])
+    reason = "; ".join([f"{what}, {described(method, center, spread, knots, found.is_twofold)}", *notes])
     return NumberEncoding(
         method, median, center, spread, found.low, found.high, knots, scores, False, found.missing > 0, reason
     )
 
 
 def robust_scale(found: NumberStatistics) -> tuple[float, float]:
-    """Median, and a spread that a few far-out numbers do not move."""
+    """Median, and a spread that a few far-out numbers do not move; two values are as far apart as two categories."""
+    if found.is_twofold:
+        return (found.low + found.high) / 2.0, float((found.high - found.low) / np.sqrt(2.0))
     for low, high, deviations in RANGES:
         below, center, above = found.sketch.quantiles([low, 0.5, high])
         if above > below:
@@ -222,7 +224,9 @@ def plain_scale(found: NumberStatistics) -> tuple[float, float]:
     return 0.0, 1.0
 
 
-def described(method: str | None, center: float, spread: float, knots: np.ndarray) -> str:
+def described(method: str | None, center: float, spread: float, knots: np.ndarray, two: bool) -> str:
+    if method == "robust" and two:
+        return "which are two, put as far apart as two categories"
     if method == "robust":
         return f"less the median {center:g}, in spreads of {spread:g}, smoothly clipped at {CLIP:g} of them"
     if method == "standard":
