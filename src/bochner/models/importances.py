@@ -52,7 +52,6 @@ def predicted(model: Any, rows: np.ndarray) -> Array:
 def gathered(model: Any, found: np.ndarray) -> np.ndarray:
     """One number for each column of the table that the rows were made from."""
     recipe = getattr(model, "recipe_", None)
-    if recipe is None or recipe.n_inputs == len(found):
+    if recipe is None or not recipe.names:
         return found
-    origins = [list(recipe.names).index(name.split("=")[0]) for name in recipe.column_names()]
-    return np.bincount(origins, found, minlength=recipe.n_inputs)
+    return np.bincount(recipe.column_origins(), found, minlength=recipe.n_inputs)

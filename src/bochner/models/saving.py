@@ -19,7 +19,7 @@ from ..maps.scaling import ColumnScaler
 from ..moments import FoldedMoments, Moments
 from ..penalties import Chosen, CrossValidated
 from ..solvers import SGD, Adam, DoublyStochastic, PrimalPosterior, Solution, Training, Units
-from ..tables import TableEncoder
+from ..tables import EncoderRecipe, TableEncoder
 from ..validation import option
 from .fitting import Fit
 from .kept import (
@@ -56,7 +56,7 @@ def kinds_of(base: type) -> list[type]:
 PARTS: tuple[type, ...] = (
     *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments,
     FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice,
-    CrossValidated, TableEncoder,
+    CrossValidated, EncoderRecipe, TableEncoder,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training", "validated", "end")
 FITTED = frozenset(fitted_fields(None, 1))

@@ -86,6 +86,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     unit: dropped: all its values are 'm'
     """
 
+    _kinds: list[tuple[str, str]]
+    _statistics: list[Any]
+    _targets: Targets | None
+
     def __init__(
         self,
         numbers: str | None = "robust",
@@ -231,14 +235,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self._begin(columns)
         y = self._checked_targets(y, X, first)
         read = self._read(columns)
-        targets = None
-        if self._targets is not None:
-            targets = self._targets.columns(y)
-            self._targets.add(targets)
-        for found, column in zip(self._statistics, read, strict=True):
-            found.add(column, *([targets] if isinstance(found, CategoryStatistics) else []))
+        targets = None if self._targets is None or y is None else self._targets.columns(y)
+        self._take_in(read, targets)
         self._settle()
         return read, targets
+
+    def _take_in(self, columns: list[Any], targets: np.ndarray | None) -> None:
+        """Add rows to the statistics."""
+        if self._targets is not None and targets is not None:
+            self._targets.add(targets)
+        for found, column in zip(self._statistics, columns, strict=True):
+            found.add(column, *([targets] if isinstance(found, CategoryStatistics) else []))
 
     def _check_parameters(self) -> None:
         if self.numbers is not None:
@@ -264,14 +271,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _begin(self, columns: list[Any]) -> None:
         chosen = self._categorical()
-        names = self._input_names()
-        self._kinds = [
-            ("category", "") if k in chosen else kind_of(column, name)
-            for k, (name, column) in enumerate(zip(names, columns, strict=True))
-        ]
-        self._statistics: list[Any] = [
-            CategoryStatistics() if kind == "category" else NumberStatistics() for kind, _ in self._kinds
-        ]
+        named = enumerate(zip(self._input_names(), columns, strict=True))
+        kinds = [("category", "") if k in chosen else kind_of(column, name) for k, (name, column) in named]
+        self._begin_as(None, kinds)
+
+    def _begin_as(self, names: list[str] | None, kinds: list[tuple[str, str]]) -> None:
+        """Begin with columns of which it is known what they hold; `names` if nothing is known of them yet."""
+        if names is not None:
+            self._check_parameters()
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        self._kinds, self._targets = kinds, None
+        self._statistics = [CategoryStatistics() if kind == "category" else NumberStatistics() for kind, _ in kinds]
 
     def _categorical(self) -> set[int]:
         """The columns that `categorical_features` names, by number."""
@@ -288,8 +298,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _checked_targets(self, y: Any, X: Any, first: bool) -> np.ndarray | None:
         """Targets, if categories have a use for them."""
-        if first:
-            self._targets: Targets | None = None
         if not any(kind == "category" for kind, _ in self._kinds):
             return None
         if y is None:
