@@ -74,7 +74,7 @@ def test_models_of_such_blocks_predict_and_go_to_files(tmp_path):
     np.testing.assert_allclose(
         again.predict(read(tmp_path / "table.parquet", recipe=again.recipe_, drop=["y"])), expected
     )
-    with pytest.raises(ValueError, match="TableEncoder|holds text"):
+    with pytest.raises(ValueError, match="holds text"):
         to_bytes(model)
     plain = read(FRAME[["size"]].assign(y=Y), target="y", recipe=TableEncoder())
     with pytest.raises(ValueError, match="made by a TableEncoder"):
