@@ -15,6 +15,7 @@ from ..fields import instance, require_fields, several, text
 from .chunk import Chunk
 from .columns import is_frame
 from .encoder import TableEncoder
+from .learned import LearnedTable
 from .recipe import Recipe, require_sound, require_text
 
 
@@ -47,7 +48,7 @@ class EncoderRecipe(Recipe):
         for name in self.names:
             if name not in present:
                 raise ValueError(f"the frame has no column {name!r}, which the model was fitted to.")
-        return self.encoder._encode(self.encoder._read([rows[present[name]] for name in self.names]), None)
+        return self.encoder._encode(self.encoder._learned.read([rows[present[name]] for name in self.names]))
 
     def encode_chunk(self, chunk: Chunk, start: int = 0, rows: int | None = None) -> np.ndarray:
         """Turn the rows of a chunk into numbers."""
@@ -56,15 +57,7 @@ class EncoderRecipe(Recipe):
         if self.missing == "refuse":
             for name in self.texts:
                 require_text(name, chunk.text[name], start, more)
-        return self.encoder._encode(self.columns_of(chunk), None)
-
-    def columns_of(self, chunk: Chunk) -> list[Any]:
-        """The columns of a chunk in the order of the table, as the encoder takes them."""
-        places = {name: k for k, name in enumerate(self.numbers)}
-        return [
-            chunk.text[name] if name in self.texts else chunk.numbers[:, places[name]].astype(np.float64)
-            for name in self.names
-        ]
+        return self.encoder._encode(columns_of(self, chunk))
 
     def digest(self) -> str:
         """Return a checksum of the recipe, and of all that the encoder has learned."""
@@ -92,8 +85,9 @@ def recipe_of(
     encoder: Any, missing: str = "mean", commas: tuple[str, ...] = (), groups: tuple[str, ...] = ()
 ) -> EncoderRecipe:
     """The recipe that a fitted encoder is."""
-    names = tuple(encoder._input_names())
-    kinds = dict(zip(names, (kind for kind, _ in encoder._kinds), strict=True))
+    learned = encoder._learned
+    names = tuple(learned.names)
+    kinds = dict(zip(names, (kind for kind, _ in learned.kinds), strict=True))
     texts = tuple(name for name in names if kinds[name] == "category")
     dates = tuple(name for name in names if kinds[name] == "date")
     numbers = len(names) - len(texts)
@@ -108,12 +102,20 @@ def learned_recipe(encoder: Any, plain: Recipe, chunks: Iterable[Chunk]) -> Enco
     Each block is encoded by itself, so that effects on the target would have seen it.
     """
     encoder = clone(encoder).set_params(categorical_features=None)
+    encoder._check_parameters()
+    encoder._remember(list(plain.names))
     kind = {**dict.fromkeys(plain.texts, ("category", "")), **dict.fromkeys(plain.dates, ("date", "date"))}
-    encoder._begin_as(list(plain.names), [kind.get(name, ("number", "number")) for name in plain.names])
-    found = None
+    table = LearnedTable(list(plain.names), [kind.get(name, ("number", "number")) for name in plain.names])
     for chunk in chunks:
-        found = found or recipe_of(encoder, plain.missing, plain.commas, plain.groups)
-        encoder._take_in(found.columns_of(chunk), None)
-    encoder._settle()
-    assert found is not None
-    return found
+        table.add(columns_of(plain, chunk), None)
+    encoder._settle(table)
+    return recipe_of(encoder, plain.missing, plain.commas, plain.groups)
+
+
+def columns_of(recipe: Recipe, chunk: Chunk) -> list[Any]:
+    """The columns of a chunk in the order of the table, as an encoder takes them."""
+    places = {name: k for k, name in enumerate(recipe.numbers)}
+    return [
+        chunk.text[name] if name in recipe.texts else chunk.numbers[:, places[name]].astype(np.float64)
+        for name in recipe.names
+    ]
