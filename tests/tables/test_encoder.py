@@ -203,6 +203,9 @@ def test_numbers_that_become_text_and_the_other_way():
     encoder = TableEncoder().fit(FRAME, Y)
     same = FRAME.assign(rooms=FRAME["rooms"].astype(str), written=FRAME["written"].astype(float))
     np.testing.assert_array_equal(encoder.transform(same), encoder.transform(FRAME))
+    coded = same.assign(rooms=pandas.Categorical(same["rooms"]))
+    for frame in (coded, polars.from_pandas(coded), pyarrow.Table.from_pandas(coded)):
+        np.testing.assert_array_equal(encoder.transform(frame), encoder.transform(FRAME))
     with pytest.raises(ValueError, match="'rooms' does not hold numbers, as it did in the fit"):
         encoder.transform(FRAME.assign(rooms="many"))
     with pytest.raises(ValueError, match="feature names"):

@@ -54,6 +54,10 @@ def test_columns_named_categorical_and_what_is_refused(tmp_path):
         read(path, target="y", recipe=TableEncoder(categorical_features=[4]))
     with pytest.raises(ValueError, match="missing values"):
         read(path, target="y", recipe=TableEncoder(), missing="refuse")
+    (tmp_path / "rows.svm").write_text("1 1:2.0\n0 2:1.0\n")
+    for recipe in (TableEncoder(), TableEncoder().fit(FRAME), read(FRAME, missing="mean").recipe):
+        with pytest.raises(ValueError, match="one of tables"):
+            read(tmp_path / "rows.svm", recipe=recipe)
     (tmp_path / "comma.csv").write_text("a;b\n1,5;x\n2,5;y\n3,25;x\n")
     with pytest.warns(UserWarning, match="decimal commas"):
         blocks = read(tmp_path / "comma.csv", delimiter=";", recipe=TableEncoder(None))

@@ -173,13 +173,12 @@ def read(
     if decimal is not None:
         require_choice("decimal", decimal, [".", ","])
     dropped = [drop] if isinstance(drop, str | int) else list(drop)
-    text_columns = list(text_columns)
-    if isinstance(recipe, TableEncoder):
-        fitted = hasattr(recipe, "column_of_")
-        text_columns += [] if fitted else named_categories(recipe)
-        recipe, encoder = (recipe_of(recipe), None) if fitted else (None, recipe)
-    else:
-        encoder = None
+    text_columns, encoder = list(text_columns), None
+    if isinstance(recipe, TableEncoder) and hasattr(recipe, "column_of_"):
+        recipe = recipe_of(recipe)
+    elif isinstance(recipe, TableEncoder):
+        recipe, encoder = None, recipe
+        text_columns += named_categories(encoder)
     if isinstance(recipe, Recipe):
         loose = recipe.commas if decimal is None else ()
         choice = Choice(list(recipe.names), target, weight, dropped, list(recipe.texts), loose, decimal == ",")
@@ -195,6 +194,8 @@ def read(
 
             if weight is not None or dropped:
                 raise ValueError("svmlight rows have no column of weights and none to drop.")
+            if encoder is not None or isinstance(recipe, Recipe):
+                raise ValueError("svmlight rows are sparse numbers, and the recipe is one of tables: give such a file.")
             return SvmlightBlocks(files, n_columns, recipe)
         table = open_table(files, format, choice, Csv(header, delimiter or delimiter_of(files), encoding), rows)
     if isinstance(recipe, SparseRecipe):

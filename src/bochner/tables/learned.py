@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import either, instance, names, nothing, require_fields, several, text
-from .columns import KINDS, categories_of, kind_of, numbers_of, target_values
+from ..fields import either, instance, names, nothing, require_fields, several
+from .columns import categories_of, kind_of, numbers_of, target_values
 from .statistics import CategoryStatistics, NumberStatistics
 from .targets import Targets
 
-HOWS = ("", "number", "date")
+PAIRS = (("category", ""), ("number", "number"), ("boolean", "number"), ("date", "date"))  # kinds of columns, and how
 MOST_COLUMNS = 1 << 20
 STATE = {
     "names": names(),
-    "kinds": several(several(text(*KINDS, *HOWS), 2), MOST_COLUMNS),
+    "kinds": several(lambda pair: pair in PAIRS, MOST_COLUMNS),
     "statistics": several(instance(dict), MOST_COLUMNS),
     "targets": either(nothing, instance(dict)),
 }
@@ -109,8 +109,6 @@ class LearnedTable:
         kinds = state["kinds"]
         if not kinds or not len(kinds) == len(state["statistics"]) == len(state["names"]):
             raise ValueError("the encoder has different numbers of columns and of what it learned of them")
-        if any(len(pair) != 2 or pair[0] not in KINDS or pair[1] not in HOWS for pair in kinds):
-            raise ValueError("the kinds of columns are none that an encoder has")
         table = cls(state["names"].tolist(), list(kinds))
         targets = table.targets = None if state["targets"] is None else Targets.from_state(state["targets"])
         table.statistics = [
