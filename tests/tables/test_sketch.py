@@ -95,7 +95,8 @@ def test_state_there_and_back_and_what_is_refused():
         np.testing.assert_array_equal(again.quantiles(SHARES), sketch.quantiles(SHARES))
     state = sketch_of([np.arange(5.0)]).to_state()
     for name, value in [
-        ("values", np.arange(5.0)[::-1].copy()), ("values", np.array([0.0, 1, 2, 3, np.nan])), ("values", np.arange(4.0)),
+        ("values", np.arange(5.0)[::-1].copy()), ("values", np.array([0.0, 1, 2, 3, np.nan])),
+        ("values", np.arange(4.0)),
         ("counts", np.zeros(5, dtype=np.int64)), ("levels", (np.array([np.inf]),)), ("levels", (np.zeros(3),)),
         ("error", -1), ("moves", 1.5),
     ]:  # fmt: skip

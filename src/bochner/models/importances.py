@@ -55,7 +55,6 @@ def predicted(design: Design, weights: Array, rows: np.ndarray) -> Array:
 
 def gathered(recipe: Recipe | SparseRecipe | None, found: np.ndarray) -> np.ndarray:
     """One number for each column of the table that the rows were made from."""
-    if not isinstance(recipe, Recipe) or recipe.n_inputs == len(found):
+    if recipe is None or isinstance(recipe, SparseRecipe) or not recipe.names:
         return found
-    origins = [list(recipe.names).index(name.split("=")[0]) for name in recipe.column_names()]
-    return np.bincount(origins, found, minlength=recipe.n_inputs)
+    return np.bincount(recipe.column_origins(), found, minlength=recipe.n_inputs)

@@ -20,7 +20,7 @@ from ..maps.scaling import ColumnScaler
 from ..moments import FoldedMoments, Moments
 from ..penalties import Chosen, CrossValidated
 from ..solvers import SGD, Adam, DoublyStochastic, PrimalPosterior, Solution, Training, Units
-from ..tables import TableEncoder
+from ..tables import EncoderRecipe, TableEncoder
 from .calibration import Calibration, Temperature, Widening
 from .feature_fit import FeatureFit
 from .fitting import Fit
@@ -58,7 +58,7 @@ def kinds_of(base: type) -> list[type]:
 PARTS: tuple[type, ...] = (
     *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments,
     FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice,
-    CrossValidated, TableEncoder,
+    CrossValidated, EncoderRecipe, TableEncoder,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training", "validated", "end")
 COLUMNS = ("n_features_in_", "feature_names_in_", "recipe_")  # what a model knows of its columns

@@ -2,6 +2,7 @@
 
 from .columns import is_frame, target_values
 from .encoder import TableEncoder
+from .encoder_recipe import EncoderRecipe
 from .recipe import Recipe, SparseRecipe
 
-__all__ = ["Recipe", "SparseRecipe", "TableEncoder", "is_frame", "target_values"]
+__all__ = ["EncoderRecipe", "Recipe", "SparseRecipe", "TableEncoder", "is_frame", "target_values"]

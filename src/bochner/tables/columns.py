@@ -13,7 +13,6 @@ import numpy as np
 from .chunk import Text, number_column, objects_of, text_column
 from .survey import TextSurvey
 
-KINDS = ("number", "boolean", "date", "category")
 NUMERIC = (numbers.Real, Decimal)
 
 

@@ -11,12 +11,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
 from ..validation import require_choice, require_integer
-from .columns import categories_of, columns_of, is_frame, kind_of, numbers_of, target_values
+from .columns import columns_of, is_frame
 from .encodings import METHODS, CategoryEncoding, Encoding, date_encoding, number_encoding
+from .learned import LearnedTable, rows_of
 from .saving import restored, state_of
 from .settling import category_encoding, chosen_outputs
-from .statistics import CategoryStatistics, NumberStatistics
-from .targets import TYPES, Targets, out_of_fold
+from .targets import TYPES, out_of_fold
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -189,55 +189,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_is_fitted(other)
-        self._require_same(other)
-        places, shift = np.empty(0, dtype=np.int64), np.empty(0)
-        if self._targets is not None and other._targets is not None:
-            places, shift = self._targets.aligned(other._targets)
-        outputs = 0 if self._targets is None else self._targets.outputs
-        for mine, theirs in zip(self._statistics, other._statistics, strict=True):
-            if isinstance(mine, CategoryStatistics):
-                mine.merge(theirs, outputs, places, shift)
-            else:
-                mine.merge(theirs)
-        if self._targets is not None and other._targets is not None:
-            sums = next(s.sums.sum(axis=0) for s in other._statistics if isinstance(s, CategoryStatistics))
-            self._targets.merge(other._targets, places, shift, sums[: len(places)])
-        self._settle()
+        self._learned.merge(other._learned)
+        self._settle(self._learned)
         return self
 
-    def _require_same(self, other: TableEncoder) -> None:
-        """Refuse an encoder whose statistics mean something else."""
-        names = [getattr(e, "feature_names_in_", np.empty(0)).tolist() for e in (self, other)]
-        if self.n_features_in_ != other.n_features_in_ or names[0] != names[1]:
-            raise ValueError("the two encoders have different columns.")
-        for name, mine, theirs in zip(self._input_names(), self._kinds, other._kinds, strict=True):
-            if mine != theirs:
-                raise ValueError(
-                    f"column {name!r} holds {mine[0]} values in one encoder, and {theirs[0]} in the other."
-                )
-        if (self._targets is None) != (other._targets is None):
-            raise ValueError("one of the two encoders has seen targets, and the other has not.")
-
     def _forget(self) -> None:
-        for name in ("_kinds", "_statistics", "_targets", "_encodings", "feature_names_in_"):
+        for name in ("_learned", "_encodings", "feature_names_in_"):
             self.__dict__.pop(name, None)
 
     def _learn(self, X: Any, y: Any) -> tuple[list[Any], np.ndarray | None]:
         """Take in rows; their columns as they were read, and their targets as columns."""
         self._check_parameters()
-        first = not hasattr(self, "_encodings")
+        first = not hasattr(self, "_learned")
         columns = self._columns(X, reset=first)
-        if first:
-            self._begin(columns)
-        y = self._checked_targets(y, X, first)
-        read = self._read(columns)
-        targets = None
-        if self._targets is not None:
-            targets = self._targets.columns(y)
-            self._targets.add(targets)
-        for found, column in zip(self._statistics, read, strict=True):
-            found.add(column, *([targets] if isinstance(found, CategoryStatistics) else []))
-        self._settle()
+        table = LearnedTable.begin(self._input_names(), columns, self._categorical()) if first else self._learned
+        read = table.read(columns)
+        targets = table.target_columns(y, rows_of(read), self.target_type, first)
+        table.add(read, targets)
+        self._settle(table)
         return read, targets
 
     def _check_parameters(self) -> None:
@@ -262,16 +231,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         validate_data(self, X, reset=reset, skip_check_array=True)
         return columns_of(X)
 
-    def _begin(self, columns: list[Any]) -> None:
-        chosen = self._categorical()
-        names = self._input_names()
-        self._kinds = [
-            ("category", "") if k in chosen else kind_of(column, name)
-            for k, (name, column) in enumerate(zip(names, columns, strict=True))
-        ]
-        self._statistics: list[Any] = [
-            CategoryStatistics() if kind == "category" else NumberStatistics() for kind, _ in self._kinds
-        ]
+    def _remember(self, names: list[str], is_named: bool = True) -> None:
+        """The columns of a table that is not at hand."""
+        self.n_features_in_ = len(names)
+        if is_named:
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     def _categorical(self) -> set[int]:
         """The columns that `categorical_features` names, by number."""
@@ -286,50 +250,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 raise ValueError(f"categorical_features has {one!r}, which is no column of X.")
         return {names.index(one) if isinstance(one, str) else one % number for one in given}
 
-    def _checked_targets(self, y: Any, X: Any, first: bool) -> np.ndarray | None:
-        """Targets, if categories have a use for them."""
-        if first:
-            self._targets: Targets | None = None
-        if not any(kind == "category" for kind, _ in self._kinds):
-            return None
-        if y is None:
-            if not first and self._targets is not None:
-                raise ValueError("the first call of partial_fit had targets: give y.")
-            return None
-        values = target_values(y)
-        if len(values) != len(X):
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(X)}, {len(values)}]")
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise ValueError("y has missing or infinite values: leave those rows out.")
-        if values.dtype.kind == "O" and any(value is None or value != value for value in values.ravel().tolist()):
-            raise ValueError("y has missing values: leave those rows out.")
-        if first:
-            self._targets = Targets.begin(values, self.target_type)
-        elif self._targets is None:
-            raise ValueError("the first call of partial_fit had no targets: fit again, with y in each call.")
-        return values
-
-    def _read(self, columns: list[Any]) -> list[Any]:
-        return [
-            categories_of(column) if kind == "category" else numbers_of(column, name, how)
-            for column, name, (kind, how) in zip(columns, self._input_names(), self._kinds, strict=True)
-        ]
-
-    def _settle(self) -> None:
+    def _settle(self, table: LearnedTable) -> None:
         """Decide what becomes of each column, by all that was seen."""
-        names = self._input_names()
-        self._encodings = [self._encoding(*which) for which in zip(names, self._kinds, self._statistics, strict=True)]
-        self.report_ = [f"{name}: {e.reason}" for name, e in zip(names, self._encodings, strict=True)]
-        self.column_of_ = np.repeat(np.arange(len(names)), [e.width for e in self._encodings])
+        self._encodings = [self._encoding(table, k) for k in range(len(table.names))]
+        self._learned = table
+        self.report_ = [f"{name}: {e.reason}" for name, e in zip(table.names, self._encodings, strict=True)]
+        self.column_of_ = np.repeat(np.arange(len(table.names)), [e.width for e in self._encodings])
 
-    def _encoding(self, name: str, kind: tuple[str, str], found: Any) -> Encoding:
-        if kind[0] == "category":
+    def _encoding(self, table: LearnedTable, k: int) -> Encoding:
+        kind, found = table.kinds[k][0], table.statistics[k]
+        if kind == "category":
             how = (self.categories, self.max_onehot, self.hash_columns, self.smoothing)
-            return category_encoding(name, found, self._targets, *how)
-        if kind[0] == "date":
+            return category_encoding(table.names[k], found, table.targets, *how)
+        if kind == "date":
             return date_encoding(found, self.numbers, self.pieces)
-        what = "truth values" if kind[0] == "boolean" else "numbers"
-        return number_encoding(found, self.numbers, self.pieces, what)
+        return number_encoding(found, self.numbers, self.pieces, "truth values" if kind == "boolean" else "numbers")
 
     # ---- encoding ----
 
@@ -347,11 +282,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The numbers.
         """
         check_is_fitted(self)
-        return self._encode(self._read(self._columns(X, reset=False)), None)
+        return self._encode(self._learned.read(self._columns(X, reset=False)))
 
-    def _encode(self, columns: list[Any], targets: np.ndarray | None) -> np.ndarray:
+    def _encode(self, columns: list[Any], targets: np.ndarray | None = None) -> np.ndarray:
         """Columns as numbers; by the other folds where the rows' own targets are given."""
-        rows = len(columns[0].codes) if hasattr(columns[0], "codes") else len(columns[0])
+        rows = rows_of(columns)
         out = np.zeros((rows, len(self.column_of_)))
         folds = None if targets is None else check_random_state(self.random_state).permutation(rows) % self.cv
         place = 0
@@ -367,10 +302,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _effects_by_others(
         self, column: Any, encoding: CategoryEncoding, targets: np.ndarray, folds: np.ndarray
     ) -> np.ndarray | None:
-        if not encoding.outputs or self._targets is None:
+        if not encoding.outputs or self._learned.targets is None:
             return None
-        found = encoding.statistics
-        chosen = targets[:, chosen_outputs(self._targets)]
+        found, chosen = encoding.statistics, targets[:, chosen_outputs(self._learned.targets)]
         return out_of_fold(found.slots(column), chosen, folds, len(found.counts), self.smoothing)
 
     def _input_names(self) -> list[str]:
@@ -403,7 +337,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.array(out, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_encodings")
+        return hasattr(self, "_learned")
 
     # ---- files ----
 

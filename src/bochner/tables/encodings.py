@@ -27,6 +27,12 @@ WEEK, YEAR = 7.0, 365.2425  # days
 METHODS = ("robust", "normal", "standard", "piecewise")
 
 
+def clipped(z: np.ndarray) -> np.ndarray:
+    """z / sqrt(1 + (z/3)^2)."""
+    z = np.clip(z, -FAR, FAR)
+    return z / np.sqrt(1.0 + (z / CLIP) ** 2)
+
+
 class Encoding:
     """What becomes of one column. `reason` is told by the report."""
 
@@ -86,13 +92,13 @@ class NumberEncoding(Encoding):
     def write_values(self, x: np.ndarray, out: np.ndarray) -> None:
         if self.method == "piecewise":
             low, high = self.knots[:-1], self.knots[1:]
-            out[:] = np.clip((x[:, None] - low) / (high - low), 0.0, 1.0)
+            with np.errstate(over="ignore"):
+                out[:] = np.clip((x[:, None] - low) / (high - low), 0.0, 1.0)
         elif self.method == "normal":
             out[:, 0] = np.interp(x, self.knots, self.scores)
         elif self.method == "robust":
             with np.errstate(over="ignore"):
-                z = np.clip((x - self.center) / self.spread, -FAR, FAR)
-            out[:, 0] = z / np.sqrt(1.0 + (z / CLIP) ** 2)
+                out[:, 0] = clipped((x - self.center) / self.spread)
         else:
             x = np.where(np.isinf(x), np.where(x > 0, self.high, self.low), x)
             out[:, 0] = (x - self.center) / self.spread
@@ -158,7 +164,7 @@ class CategoryEncoding(Encoding):
         if self.onehot:
             write_onehot(column, list(self.onehot), out[:, :first])
         if self.outputs:
-            out[:, first:last] = self.looked_up(column) if effects is None else effects
+            out[:, first:last] = clipped(self.looked_up(column) if effects is None else effects)
         if self.hash_columns:
             write_hashed(self.name, column, out[:, last : last + self.hash_columns])
 
@@ -193,14 +199,16 @@ def number_encoding(found: NumberStatistics, method: str | None, pieces: int, wh
         scores = ndtri((np.cumsum(weights) - weights / 2.0) / weights.sum())
     if found.is_identifier:
         notes.insert(0, "they look like an identifier: whole numbers that count the rows")
-    reason = "; ".join([f"{what}, {described(method, center, spread, knots)}", *notes])
+    reason = "; ".join([f"{what}, {described(method, center, spread, knots, found.is_twofold)}", *notes])
     return NumberEncoding(
         method, median, center, spread, found.low, found.high, knots, scores, False, found.missing > 0, reason
     )
 
 
 def robust_scale(found: NumberStatistics) -> tuple[float, float]:
-    """Median, and a spread that a few far-out numbers do not move."""
+    """Median, and a spread that a few far-out numbers do not move; two values are as far apart as two categories."""
+    if found.is_twofold:
+        return (found.low + found.high) / 2.0, float((found.high - found.low) / np.sqrt(2.0))
     for low, high, deviations in RANGES:
         below, center, above = found.sketch.quantiles([low, 0.5, high])
         if above > below:
@@ -216,7 +224,9 @@ def plain_scale(found: NumberStatistics) -> tuple[float, float]:
     return 0.0, 1.0
 
 
-def described(method: str | None, center: float, spread: float, knots: np.ndarray) -> str:
+def described(method: str | None, center: float, spread: float, knots: np.ndarray, two: bool) -> str:
+    if method == "robust" and two:
+        return "which are two, put as far apart as two categories"
     if method == "robust":
         return f"less the median {center:g}, in spreads of {spread:g}, smoothly clipped at {CLIP:g} of them"
     if method == "standard":

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class Recipe:
     commas: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+
+    is_exportable: ClassVar[bool] = True  # whether a graph of ONNX can do the same to numbers
 
     def __post_init__(self) -> None:
         count = len(self.names) - len(self.texts)
@@ -140,6 +142,19 @@ class Recipe:
             ends = categories if len(categories) else [f"hash {k}" for k in range(self.hash_columns)]
             out += [f"{name}={end}" for end in ends]
         return out
+
+    def column_origins(self) -> np.ndarray:
+        """Return the index of the column of the table that each column that comes out was made from.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,)
+            The indices.
+        """
+        origins = [self.names.index(name) for name in self.numbers]
+        for name, categories in zip(self.texts, self.categories, strict=True):
+            origins += [self.names.index(name)] * self._width(categories)
+        return np.array(origins, dtype=np.int64)
 
     def _width(self, categories: np.ndarray) -> int:
         return len(categories) or self.hash_columns
@@ -279,7 +294,7 @@ class SparseRecipe:
     n_columns: int
     first: int
 
-    standardize, texts, missing, names = False, (), "refuse", ()
+    standardize, texts, missing, names, is_exportable = False, (), "refuse", (), True
 
     @property
     def n_inputs(self) -> int:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import either, instance, names, nothing, number, require_fields, several, text, whole
-from .columns import KINDS
+from ..fields import either, flag, instance, nothing, number, require_fields, several, text, whole
 from .encodings import METHODS, CategoryEncoding, DateEncoding, Dropped, NumberEncoding
+from .learned import MOST_COLUMNS, LearnedTable
 from .sketch import QuantileSketch
 from .statistics import CategoryStatistics, NumberStatistics
 from .survey import Sums
@@ -16,30 +16,24 @@ from .targets import TYPES, Targets
 
 # What an encoder is made of, for readers that take its parts apart.
 TABLE_PARTS = (
-    CategoryEncoding, CategoryStatistics, DateEncoding, Dropped, NumberEncoding, NumberStatistics, QuantileSketch, Sums,
-    Targets,
+    CategoryEncoding, CategoryStatistics, DateEncoding, Dropped, LearnedTable, NumberEncoding, NumberStatistics,
+    QuantileSketch, Sums, Targets,
 )  # fmt: skip
-HOWS = ("", "number", "date")
-COLUMNS = 1 << 20
 PARAMETERS = {
     "numbers": either(nothing, text(*METHODS)),
     "categories": text(*CategoryEncoding.kinds),
     "max_onehot": whole(0),
-    "hash_columns": whole(1, 1 << 20),
-    "pieces": whole(1, 1 << 20),
+    "hash_columns": whole(1, MOST_COLUMNS),
+    "pieces": whole(1, MOST_COLUMNS),
     "smoothing": either(text("auto"), number(0.0)),
     "target_type": text("auto", *TYPES),
-    "categorical_features": either(nothing, several(either(text(), whole(-COLUMNS, COLUMNS)), COLUMNS)),
+    "categorical_features": either(
+        nothing, several(either(text(), whole(-MOST_COLUMNS, MOST_COLUMNS), flag), MOST_COLUMNS)
+    ),
     "cv": whole(2),
     "random_state": either(nothing, whole(0, (1 << 32) - 1)),
 }
-STATE = {
-    "parameters": instance(dict),
-    "names": either(nothing, names()),
-    "kinds": several(several(text(*KINDS, *HOWS), 2), COLUMNS),
-    "statistics": several(instance(dict), COLUMNS),
-    "targets": either(nothing, instance(dict)),
-}
+STATE = {"parameters": instance(dict), "learned": instance(dict), "is_named": flag}
 
 
 def state_of(encoder: Any) -> dict[str, Any]:
@@ -55,10 +49,8 @@ def state_of(encoder: Any) -> dict[str, Any]:
         parameters["smoothing"] = float(parameters["smoothing"])
     return {
         "parameters": parameters,
-        "names": getattr(encoder, "feature_names_in_", None),
-        "kinds": tuple(encoder._kinds),
-        "statistics": tuple(found.to_state() for found in encoder._statistics),
-        "targets": None if encoder._targets is None else encoder._targets.to_state(),
+        "learned": encoder._learned.to_state(),
+        "is_named": hasattr(encoder, "feature_names_in_"),
     }
 
 
@@ -67,25 +59,8 @@ def restored(cls: type, state: dict[str, Any]) -> Any:
     require_fields(state, STATE)
     require_fields(state["parameters"], PARAMETERS)
     encoder = cls(**state["parameters"])
-    kinds, given = state["kinds"], state["names"]
-    if len(kinds) != len(state["statistics"]) or (given is not None and len(given) != len(kinds)) or not kinds:
-        raise ValueError("the encoder has different numbers of columns and of what it learned of them")
-    if any(len(pair) != 2 or pair[0] not in KINDS or pair[1] not in HOWS for pair in kinds):
-        raise ValueError("the kinds of columns are none that an encoder has")
-    encoder.n_features_in_ = len(kinds)
-    if given is not None:
-        encoder.feature_names_in_ = given
-    encoder._targets = targets = None if state["targets"] is None else Targets.from_state(state["targets"])
-    encoder._kinds = list(kinds)
-    encoder._statistics = [
-        CategoryStatistics.from_state(found, targets) if kind == "category" else NumberStatistics.from_state(found)
-        for (kind, _), found in zip(kinds, state["statistics"], strict=True)
-    ]
-    rows = {found.rows for found in encoder._statistics}
-    if encoder._targets is not None:
-        rows.add(encoder._targets.rows)
-    if len(rows) != 1 or 0 in rows:
-        raise ValueError("the columns of the encoder have different numbers of rows")
+    learned = LearnedTable.from_state(state["learned"])
+    encoder._remember(learned.names, bool(state["is_named"]))
     encoder._categorical()
-    encoder._settle()
+    encoder._settle(learned)
     return encoder

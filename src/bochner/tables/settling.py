@@ -67,7 +67,12 @@ def effect_table(
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Effects of each slot on the outputs, and the names of these; of classes all but the first in order."""
     chosen = chosen_outputs(targets)
-    table = effects(found.counts, found.sums[:, chosen], targets.squares[chosen], smoothing)
+    # In the order of names, for sums to have the same bits in whatever order the rows came.
+    order = np.array([0, *(found.places[value] for value in sorted(found.places))])
+    table = np.empty((len(order), len(chosen)))
+    table[order] = effects(
+        found.counts[order], found.sums[np.ix_(order, np.array(chosen))], targets.squares[chosen], smoothing
+    )
     if targets.kind == "classes":
         return table, tuple(f" on {targets.classes[k]}" for k in chosen)
     return table, ("",) if len(chosen) == 1 else tuple(f" on {k}" for k in chosen)

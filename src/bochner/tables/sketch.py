@@ -44,7 +44,11 @@ class QuantileSketch:
 
     def add(self, numbers: np.ndarray) -> None:
         """Take in more numbers, all of them finite."""
-        self._join(*np.unique(numbers, return_counts=True))
+        self.add_counted(*np.unique(numbers, return_counts=True))
+
+    def add_counted(self, values: np.ndarray, counts: np.ndarray) -> None:
+        """Take in different numbers in order, and how often each is there."""
+        self._join(values.astype(np.float64), counts)
 
     def merge(self, other: QuantileSketch) -> None:
         """Take in all that another sketch has seen."""
@@ -55,10 +59,11 @@ class QuantileSketch:
         self._join(other.values, other.counts)
 
     def _join(self, values: np.ndarray, counts: np.ndarray) -> None:
-        values = np.concatenate([self.values, values])
-        counts = np.concatenate([self.counts, counts])
-        self.values, places = np.unique(values, return_inverse=True)
-        self.counts = np.bincount(places, counts, minlength=len(self.values)).astype(np.int64)
+        if len(self.values):
+            counts = np.concatenate([self.counts, counts])
+            values, places = np.unique(np.concatenate([self.values, values]), return_inverse=True)
+            counts = np.bincount(places, counts, minlength=len(values)).astype(np.int64)
+        self.values, self.counts = values, counts
         if len(self.values) > SIZE or self.levels:
             self._begin_levels(int(self.counts.max(initial=1)).bit_length() - 1)
             for h in range(len(self.levels)):  # a count is a sum of powers of 2

@@ -29,12 +29,15 @@ class NumberStatistics:
         missing = int(np.count_nonzero(np.isnan(values)))
         self.missing += missing
         self.infinite += len(values) - len(finite) - missing
-        if len(finite):
-            self.low, self.high = min(self.low, float(finite.min())), max(self.high, float(finite.max()))
-            self.is_whole = self.is_whole and bool((finite == np.rint(finite)).all())
-            self.sketch.add(finite)
-            # In some order of their own, so that the last bits do not depend on the order of the rows.
-            self.sums.add(np.sort(finite)[:, None])
+        if not len(finite):
+            return
+        values, counts = np.unique(finite, return_counts=True)  # in order: how the rows came does not count
+        self.low, self.high = min(self.low, float(values[0])), max(self.high, float(values[-1]))
+        self.is_whole = self.is_whole and bool((values == np.rint(values)).all())
+        self.sketch.add_counted(values, counts)
+        mean = (values * counts).sum() / len(finite)
+        square = (counts * (values - mean) ** 2).sum()
+        self.sums.join(np.array([float(len(finite))]), np.array([mean]), np.array([square]))
 
     def merge(self, other: NumberStatistics) -> None:
         self.sketch.merge(other.sketch)
@@ -51,6 +54,11 @@ class NumberStatistics:
     @property
     def rows(self) -> int:
         return self.count + self.missing + self.infinite
+
+    @property
+    def is_twofold(self) -> bool:
+        """Whether there are two different values."""
+        return self.sketch.is_exact and len(self.sketch.values) == 2
 
     @property
     def is_identifier(self) -> bool:
