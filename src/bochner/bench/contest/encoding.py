@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 MANY = 10  # values of a column that make its ranks worth more than itself
@@ -38,8 +39,7 @@ class Encoding:
         numbers = self._numbers(X)
         self.gaps = np.isnan(numbers).any(axis=0)
         self.absent = [bool(X[name].isna().any()) for name in X.columns[self.categories]]
-        with np.errstate(invalid="ignore"):
-            self.means = np.where(self.gaps, np.nan_to_num(np.nanmean(numbers, axis=0)), 0.0) if len(X) else 0.0
+        self.means = np.nansum(numbers, axis=0) / np.maximum((~np.isnan(numbers)).sum(axis=0), 1)
         filled = np.where(np.isnan(numbers), self.means, numbers)
         self.scaler = StandardScaler().fit(filled) if scaling in ("standardised", "normal scores") else None
         self.ranked = np.array([len(np.unique(column[:SAMPLE])) > MANY for column in filled.T], dtype=bool)
@@ -47,6 +47,7 @@ class Encoding:
         if scaling == "normal scores" and self.ranked.any():
             ranks = QuantileTransformer(n_quantiles=min(1000, len(X)), output_distribution="normal", random_state=0)
             self.ranks = ranks.fit(filled[:, self.ranked])
+            self.end = float(norm.isf(0.5 / ranks.n_quantiles))  # the first and last rank, which have no score
 
     def __call__(self, X: Any) -> np.ndarray:
         numbers = self._numbers(X)
@@ -56,7 +57,7 @@ class Encoding:
         if self.scaler is not None and numbers.shape[1]:
             scaled = self.scaler.transform(numbers)
         if self.ranks is not None:
-            scaled[:, self.ranked] = self.ranks.transform(numbers[:, self.ranked])
+            scaled[:, self.ranked] = self.ranks.transform(numbers[:, self.ranked]).clip(-self.end, self.end)
         names = X.columns[self.categories]
         indicators = [one_hot(X[name], absent) for name, absent in zip(names, self.absent, strict=True)]
         return np.hstack([scaled, gaps, *indicators]).astype(self.dtype)

@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 from .record import Record, mean_and_error, row_losses
 
 OURS = ("ours", "defaults")  # the first of these that entered is compared with the others
+SLACK = 1.0 + 1e-9  # one wrong label more is exactly one standard error, and a tie whatever the last bit
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def duel(record: Record, standings: dict[str, dict[str, Standing]], ours: str, p
         one, other = found[ours], found[peer]
         apart = difference(record, dataset, ours, peer)
         if one.error is not None and other.error is not None and apart is not None:
-            outcome = "tie" if abs(apart[0]) <= apart[1] else "win" if apart[0] < 0 else "loss"
+            outcome = "tie" if abs(apart[0]) <= SLACK * apart[1] else "win" if apart[0] < 0 else "loss"
             ratios.append(ratio(one.error, other.error, record.datasets[dataset]))
         elif (one.error is None) == (other.error is None):
             outcome = "tie"
