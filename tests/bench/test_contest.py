@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm, rankdata
 
+import bochner
 from bochner.bench import contest
 from bochner.bench.contest import CONTESTANTS, Record, page, running, scored
 from bochner.bench.contest.encoding import Encoding, scalings
@@ -122,6 +123,34 @@ def test_those_of_scikit_learn_learn(name, labels):
         assert np.mean((found - y_test) ** 2) < 0.4 * np.var(y_test)
     assert model.tried >= 1
     assert model.note
+
+
+def test_ours_is_the_automatic_model_where_there_is_one(monkeypatch):
+    asked = {}
+
+    class Toy:
+        def __init__(self, *, budget, random_state):
+            asked.update(budget=budget, seed=random_state)
+
+        def fit(self, X, y):
+            asked.update(kinds=list(X.dtypes.astype(str)))
+            return self
+
+        def predict(self, X):
+            return np.ones(len(X), dtype=int)
+
+    for name in ("AutoRegressor", "AutoClassifier"):
+        monkeypatch.delattr(bochner, name, raising=False)
+    assert "AutoRegressor" in CONTESTANTS["ours"]().missing()
+    for name in ("AutoRegressor", "AutoClassifier"):
+        monkeypatch.setattr(bochner, name, Toy, raising=False)
+    assert not CONTESTANTS["ours"]().missing()
+    rows, _ = encoded(toy(True))
+    model = CONTESTANTS["ours"]().fit(rows, Clock(5.0), 1, 7)
+    assert 4.0 < asked["budget"] <= 5.0
+    assert asked["seed"] == 7
+    assert asked["kinds"] == ["float64", "float64", "category"]
+    assert model.predict(toy(True).X_test).tolist() == [1] * 100
 
 
 def test_folds_have_the_same_share_of_each_label():

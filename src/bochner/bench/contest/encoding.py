@@ -25,10 +25,15 @@ def categorical(X: Any) -> np.ndarray:
 def scalings(X: Any) -> tuple[str, ...]:
     """The ways in which it may pay to scale this frame, the most usual first."""
     numbers = X.loc[:, ~categorical(X)]
-    if all(kind == np.uint8 for kind in X.dtypes):
+    if is_picture(X):
         return ("pixels",)
     many = any(numbers[name].iloc[:SAMPLE].nunique() > MANY for name in numbers)
     return ("standardised", "normal scores") if many else ("standardised",)
+
+
+def is_picture(X: Any) -> bool:
+    """Whether all columns are bytes, which no category and no gap is."""
+    return all(kind == np.uint8 for kind in X.dtypes)
 
 
 class Encoding:
@@ -36,12 +41,15 @@ class Encoding:
 
     def __init__(self, X: Any, scaling: str | None, dtype: type = np.float64) -> None:
         self.categories, self.dtype, self.scaling = categorical(X), dtype, scaling
+        self.is_picture = is_picture(X)
+        if self.is_picture:
+            return
         numbers = self._numbers(X)
         self.gaps = np.isnan(numbers).any(axis=0)
         self.absent = [bool(X[name].isna().any()) for name in X.columns[self.categories]]
         self.means = np.nansum(numbers, axis=0) / np.maximum((~np.isnan(numbers)).sum(axis=0), 1)
         filled = np.where(np.isnan(numbers), self.means, numbers)
-        self.scaler = StandardScaler().fit(filled) if scaling in ("standardised", "normal scores") else None
+        self.scaler = StandardScaler().fit(filled) if scaling is not None and filled.shape[1] else None
         self.ranked = np.array([len(np.unique(column[:SAMPLE])) > MANY for column in filled.T], dtype=bool)
         self.ranks: Any = None
         if scaling == "normal scores" and self.ranked.any():
@@ -50,12 +58,12 @@ class Encoding:
             self.end = float(norm.isf(0.5 / ranks.n_quantiles))  # the first and last rank, which have no score
 
     def __call__(self, X: Any) -> np.ndarray:
+        if self.is_picture:
+            return X.to_numpy().astype(self.dtype) / self.dtype(255 if self.scaling == "pixels" else 1)
         numbers = self._numbers(X)
         gaps = np.isnan(numbers)[:, self.gaps]
         numbers = np.where(np.isnan(numbers), self.means, numbers)
-        scaled = numbers / 255.0 if self.scaling == "pixels" else numbers
-        if self.scaler is not None and numbers.shape[1]:
-            scaled = self.scaler.transform(numbers)
+        scaled = self.scaler.transform(numbers) if self.scaler is not None else numbers
         if self.ranks is not None:
             scaled[:, self.ranked] = self.ranks.transform(numbers[:, self.ranked]).clip(-self.end, self.end)
         names = X.columns[self.categories]

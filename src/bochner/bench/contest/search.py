@@ -22,13 +22,13 @@ from threadpoolctl import threadpool_limits
 from .encoding import take
 from .entrant import Clock, Contestant, Model, Rows, decided, losses
 
-FIRST_ROWS = 1000
+FIRST_ROWS = 500
 NOTICEABLE = 1 / 20  # of the time
 SEARCHING = 1 / 2  # of the time, if the last fit is larger than the trials
 FOLDS, FEW = 5, 5_000  # all folds judge if there are no more rows than this, and if they are quick
 FOLDING = 1 / 8  # of the time, at most, for the folds of one trial
 BEHIND = 1.2  # times the best's error of the first fold: further folds are not worth their time
-JUDGES = 10_000  # held-out rows, at most
+JUDGES, FEW_JUDGES = 10_000, 1000  # held-out rows, at most; and those that stop a fit, if it has no more rows itself
 STEEPEST = 3.0  # seconds grow like a power of the rows, at most this one
 AIR = 1.3  # seconds allowed for, over those foreseen
 
@@ -125,8 +125,9 @@ class Search:
             last = AIR * growth * best.seconds if is_whole else (1 - SEARCHING) * self.clock.seconds
             if self.clock.left - float(np.median(usually)) < last:
                 break
+            before = self.clock.left
             trial = self.trial(self.drawn(), rows, FOLDS if quick else 1, best, self.clock.until(last))
-            usually.append(trial.seconds)
+            usually.append((before - self.clock.left) / len(trial.fits))  # with what it took to judge
             best = min(best, trial, key=lambda one: one.error)
         return self.refitted(best, growth) if is_whole else self.enlarged(best, rows, power)
 
@@ -168,7 +169,7 @@ class Search:
     def timed(self, settings: Settings, fold: int, rows: int, until: float) -> tuple[Fitted, float]:
         """A fit to some rows of a fold, and its seconds."""
         train = self.part(settings["view"], self.train[fold][:rows])
-        judge = self.part(settings["view"], self.judges[fold])
+        judge = self.part(settings["view"], self.judges[fold][: max(rows, FEW_JUDGES)])
         begun = time.perf_counter()
         fit = self.fitted(settings, train, judge, None, until)
         return fit, time.perf_counter() - begun
