@@ -154,14 +154,15 @@ class CatBoost(Boosting):
         return {"frame": lambda: numbers_or(worded)}
 
     def usual(self, problem: Problem) -> Settings:
-        return {"stop": "likelihood", "iterations": 1000}  # its own learning rate is made for this number
+        return {"stop": "likelihood", "iterations": MOST, "learning_rate": 0.1}  # its own is too low for seconds
 
     def draw(self, rng: np.random.Generator, problem: Problem) -> Settings:
         return {
             "stop": one_of(rng, "likelihood", "error"),
             "iterations": MOST,
-            "learning_rate": log_uniform(rng, 0.02, 0.3),
-            "depth": int(rng.integers(4, 11)),
+            "learning_rate": log_uniform(rng, 0.03, 0.3),
+            "depth": int(rng.integers(3, 9)),
+            "border_count": one_of(rng, 64, 128, 254),
             "l2_leaf_reg": log_uniform(rng, 0.3, 30.0),
             "random_strength": log_uniform(rng, 0.1, 10.0),
             "bootstrap_type": "Bernoulli", "subsample": rng.uniform(0.5, 1.0),

@@ -23,7 +23,7 @@ from .encoding import take
 from .entrant import Clock, Contestant, Model, Rows, decided, losses
 
 FIRST_ROWS = 500
-NOTICEABLE = 1 / 20  # of the time
+NOTICEABLE, LOOKING = 1 / 12, 1 / 4  # of the time, and the most of it that a fit of the first look may take
 SEARCHING = 1 / 2  # of the time, if the last fit is larger than the trials
 FOLDS, FEW = 5, 5_000  # all folds judge if there are no more rows than this, and if they are quick
 FOLDING = 1 / 8  # of the time, at most, for the folds of one trial
@@ -116,42 +116,45 @@ class Search:
         self.tried = 0
 
     def run(self) -> Model:
-        rows, took, power = self.pilot()
+        rows, power, best = self.pilot()
         is_whole = rows == len(self.train[0])
-        quick = is_whole and len(self.y) <= FEW and FOLDS * took < FOLDING * self.clock.seconds
-        best = self.trial(self.usual(), rows, FOLDS if quick else 1, None, self.clock.until(took))
-        growth, usually = (len(self.y) / len(self.train[0])) ** power, [best.seconds]
+        quick = is_whole and len(self.y) <= FEW and FOLDS * best.seconds < FOLDING * self.clock.seconds
+        folds, growth = FOLDS if quick else 1, (len(self.y) / len(self.train[0])) ** power
+        if quick:
+            best = self.trial(best.settings, rows, folds, None, self.clock.until(best.seconds))
+        usually = [best.seconds]
         while True:
             last = AIR * growth * best.seconds if is_whole else (1 - SEARCHING) * self.clock.seconds
-            if self.clock.left - float(np.median(usually)) < last:
-                break
             before = self.clock.left
-            trial = self.trial(self.drawn(), rows, FOLDS if quick else 1, best, self.clock.until(last))
+            if before - float(np.median(usually)) < last:
+                break
+            trial = self.trial(self.drawn(), rows, folds, best, self.clock.until(last))
             usually.append((before - self.clock.left) / len(trial.fits))  # with what it took to judge
             best = min(best, trial, key=lambda one: one.error)
         return self.refitted(best, growth) if is_whole else self.enlarged(best, rows, power)
 
-    def pilot(self) -> tuple[int, float, float]:
-        """Rows at which a fit takes a noticeable share of the time, its seconds, and the power by which they grow.
+    def pilot(self) -> tuple[int, float, Trial]:
+        """Rows at which a fit takes a noticeable share of the time, the power by which it grows, and that fit.
 
-        Small work is quicker on one thread than on several: the last fit of the pilot is run on one, too.
+        Small work is quicker on one thread than on several: the last fit is tried on one, too.
         """
-        most, settings = len(self.train[0]), self.usual()
+        most, longest = len(self.train[0]), LOOKING * self.clock.seconds
         rows, last, power = min(FIRST_ROWS, most), 0.0, 1.0
         while True:
-            took = self.timed(settings, 0, rows, self.clock.until(self.clock.seconds / 2))[1]
+            trial = self.trial(self.usual(), rows, 1, None, time.perf_counter() + longest)
             if last > 0.05:  # below, it is all overhead
-                power = float(np.clip(np.log2(took / last), 1.0, STEEPEST))
-            if took > NOTICEABLE * self.clock.seconds or rows == most:
+                power = float(np.clip(np.log2(trial.seconds / last), 1.0, STEEPEST))
+            if trial.seconds > NOTICEABLE * self.clock.seconds or rows == most:
                 break
-            rows, last = min(2 * rows, most), took
+            rows, last = min(2 * rows, most), trial.seconds
+        self.tried = 1
         if self.problem.cores > 1:
             several, self.problem = self.problem, self.problem._replace(cores=1)
-            alone = self.timed(settings, 0, rows, time.perf_counter() + took)[1]
-            if alone < took:
-                return rows, alone, power
+            _, alone = self.timed(self.usual(), 0, rows, time.perf_counter() + min(trial.seconds, longest))
+            if alone < trial.seconds:
+                return rows, power, trial._replace(seconds=alone)
             self.problem = several
-        return rows, took, power
+        return rows, power, trial
 
     def usual(self) -> Settings:
         return {"view": next(iter(self.makers)), **self.peer.usual(self.problem)}
