@@ -9,7 +9,7 @@ BOTH := -n 2 --dist worksteal
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 NATIVE := $(wildcard src/bochner/ops/native/*.[ch]pp)
 
-.PHONY: help demo test lint test-papers test-slow test-reference test-torch fuzz browser docs defaults performance sanitize trapped clean
+.PHONY: help demo test lint test-papers test-slow test-reference test-torch fuzz browser docs defaults performance contest sanitize trapped clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -69,6 +69,12 @@ performance: $(INSTALLED)   ## measure everything (needs BOCHNER_DATA) and write
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	$(BIN)/bochner bench all --out docs/performance.json
 	$(BIN)/python docs/performance.py
+
+contest: $(INSTALLED)   ## ours beside tuned peers on every real set (needs BOCHNER_DATA; hours), and docs/contest.md
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable ".[contest]"
+	$(BIN)/bochner contest all --seconds 30 --out docs/contest.json
+	$(BIN)/python docs/contest.py
 
 sanitize: $(INSTALLED)   ## native code under AddressSanitizer and UndefinedBehaviorSanitizer
 	PYTHONPATH=tests $(BIN)/python -m helpers.sanitize

@@ -11,7 +11,10 @@ from typing import Any
 
 from .ops import describe, threads
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "fht-cpu", "scikit-learn-extra", "torch")
+PACKAGES = (
+    "numpy", "scipy", "scikit-learn", "fht-cpu", "scikit-learn-extra", "torch", "lightgbm", "xgboost-cpu", "xgboost",
+    "catboost", "xrfm",
+)  # fmt: skip
 
 
 def machine() -> dict[str, Any]:

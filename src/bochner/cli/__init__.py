@@ -12,7 +12,7 @@ except ImportError as error:
     sys.exit('the command line needs two small packages: pip install "bochner[cli]"')
 
 from ..validation import command_line
-from . import benchmarks, datasets, demonstration, describing, learning, predicting, reproducing  # noqa: F401
+from . import benchmarks, contesting, datasets, demonstration, describing, learning, predicting, reproducing  # noqa: F401
 
 EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 130
 

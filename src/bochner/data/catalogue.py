@@ -13,7 +13,7 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -83,10 +83,14 @@ def named(names: Sequence[str]) -> list[DataSet]:
         return list(known.values())
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
-            raise ValueError(f"there is no data set {name!r}: {hint}")
+            raise ValueError(f"there is no data set {name!r}: {suggestion(name, known)}")
     return [known[name] for name in dict.fromkeys(names)]
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """What to say to a name that is not among the known ones."""
+    near = get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
 
 
 def content_digest(path: Path, kind: str = "") -> str:

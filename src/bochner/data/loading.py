@@ -94,16 +94,20 @@ def adult(form: str = "binary") -> Split:
 
 
 def adult_mixed() -> Split:
-    train = list(csv.reader(text_of("adult/adult.data.gz"), skipinitialspace=True))
-    test = list(csv.reader(text_of("adult/adult.test.gz"), skipinitialspace=True))[1:]  # a comment comes first
-    train, test = [row for row in train if row], [row for row in test if row]
-    rows = np.array(train + test)
-    y = np.where(np.char.startswith(rows[:, 14], ">50K"), 1.0, -1.0)
+    rows, n = adult_rows()
     numbers = rows[:, [0, 2, 4, 10, 11, 12]].astype(np.float64)
     numbers[:, 3:5] = np.log1p(numbers[:, 3:5])
     X = np.column_stack([numbers, indicators(rows[:, [1, 3, 5, 6, 7, 8, 9, 13]])])
-    n = len(train)
+    y = np.where(np.char.startswith(rows[:, 14], ">50K"), 1.0, -1.0)
     return Split(X[:n], y[:n], X[n:], y[n:])
+
+
+def adult_rows() -> tuple[np.ndarray, int]:
+    """The fifteen columns as text, and how many rows are for training: they come first."""
+    train = list(csv.reader(text_of("adult/adult.data.gz"), skipinitialspace=True))
+    test = list(csv.reader(text_of("adult/adult.test.gz"), skipinitialspace=True))[1:]  # a comment comes first
+    train, test = [row for row in train if row], [row for row in test if row]
+    return np.array(train + test), len(train)
 
 
 def indicators(text: np.ndarray) -> np.ndarray:
@@ -126,13 +130,18 @@ def network_intrusion(rows: int = 50_000, test_rows: int = 150_000, seed: int = 
     Rows to learn from are drawn from the 10 percent file and rows to judge by from the rest of it: the corrected test
     file has kinds of attack that the training rows lack, which is another question.
     """
-    lines = np.array(text_of("kddcup99/kddcup.data_10_percent.gz").read().split())
-    order = np.random.default_rng(seed).permutation(len(lines))[: rows + test_rows]
-    table = np.array([line.split(",") for line in lines[order]])
+    table = connections(rows + test_rows, seed)
     numbers = np.delete(table[:, :41], [1, 2, 3], axis=1).astype(np.float64)
     X = np.column_stack([numbers, indicators(table[:, 1:4])])
     y = np.where(table[:, 41] == "normal.", -1.0, 1.0)
     return Split(X[:rows], y[:rows], X[rows:], y[rows:])
+
+
+def connections(rows: int, seed: int) -> np.ndarray:
+    """Some rows of the 10 percent file at random: 41 columns and the label, as text."""
+    lines = np.array(text_of("kddcup99/kddcup.data_10_percent.gz").read().split())
+    order = np.random.default_rng(seed).permutation(len(lines))[:rows]
+    return np.array([line.split(",") for line in lines[order]])
 
 
 def computer_activity(seed: int = 0) -> Split:
@@ -156,16 +165,17 @@ def heart_disease() -> tuple[np.ndarray, np.ndarray]:
     return numbers[:, :-1], numbers[:, -1].astype(int)
 
 
-def phone_activity(test_users: int = 12, seed: int = 0) -> Split:
+def phone_activity(test_users: int = 12, seed: int = 0, missing: str = "mean") -> Split:
     """WISDM: what 36 people with a phone did, 43 columns, six activities as text; nobody is in both parts.
 
-    A missing peak time becomes the mean of its column.
+    missing : a missing peak time becomes the "mean" of its column, or is a NaN that is to "stay".
     """
     body = text_of("wisdm/WISDM_ar_v1.1_transformed.arff.gz").read().split("@data")[1]
     table = [row for row in csv.reader(io.StringIO(body.strip())) if row]
     users, labels = np.array([int(row[1]) for row in table]), np.array([row[-1].strip() for row in table])
-    numbers = np.array([[np.nan if v.strip() == "?" else float(v) for v in row[2:-1]] for row in table])
-    X = np.where(np.isnan(numbers), np.nanmean(numbers, axis=0), numbers)
+    X = np.array([[np.nan if v.strip() == "?" else float(v) for v in row[2:-1]] for row in table])
+    if missing == "mean":
+        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     chosen = np.random.default_rng(seed).permutation(np.unique(users))[:test_users]
     test = np.isin(users, chosen)
     return Split(X[~test], labels[~test], X[test], labels[test])

@@ -55,9 +55,9 @@ def table(name: str, split: int = 0) -> Split:
     return Split(X[train], y[train], X[test], y[test])
 
 
-def heart() -> Split:
+def heart(seed: int = 0) -> Split:
     X, y = heart_disease()
-    train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=0)
+    train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=seed)
     return Split(X[train], y[train], X[test], y[test])
 
 
