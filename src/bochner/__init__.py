@@ -9,6 +9,7 @@ from .bases import (
     FixedFourier,
     GatedLinear,
     RandomBins,
+    RandomCells,
     RandomFourier,
     RandomMaxout,
     RandomRidge,
@@ -38,7 +39,8 @@ __version__ = "0.1.0"
 __all__ = [
     "DistributionClassifier", "DistributionRegressor", "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear",
     "KernelRidgeClassifier", "KernelRidgeRegressor", "LearnedFourierClassifier", "LearnedFourierRegressor",
-    "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier",
-    "RandomMaxout", "RandomRidge", "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels",
-    "load", "losses", "maps", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory", "tune",
+    "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomCells", "RandomFeatureClassifier", "RandomFeatureRegressor",
+    "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps", "advise", "blocks", "config_context", "get_config",
+    "kernels", "load", "losses", "maps", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory",
+    "tune",
 ]  # fmt: skip

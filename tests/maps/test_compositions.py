@@ -18,9 +18,12 @@ from helpers.cases import CASES, INTEGER_CASES, dense
 
 KNOWN = [
     Union, Metric, Quantizer, kernels.Gaussian, kernels.Laplacian, maps.FourierMap, maps.MaxoutMap, maps.StumpsMap,
-    maps.BinsMap, maps.FastfoodMap, maps.GatedMap, maps.RidgeMap,
+    maps.AxisCellsMap, maps.BinsMap, maps.FastfoodMap, maps.GatedMap, maps.RidgeMap,
 ]  # fmt: skip
-NAMES = ["fourier", "fourier laplacian", "fastfood", "maxout", "gated", "gated sparse", "stumps", "bins", "ridge tanh"]
+NAMES = [
+    "fourier", "fourier laplacian", "fastfood", "maxout", "gated", "gated sparse", "stumps", "bins", "cells",
+    "ridge tanh",
+]  # fmt: skip
 
 
 def fitted(name, X, precision=None, columns=24):

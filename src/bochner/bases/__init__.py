@@ -2,6 +2,7 @@
 
 from .base import Basis, Bounds
 from .bins import RandomBins
+from .cells import RandomCells
 from .fastfood import Fastfood
 from .fixed import FixedFourier
 from .fourier import RandomFourier
@@ -17,10 +18,11 @@ REGISTRY: dict[str, type[Basis]] = {
     "gated": GatedLinear,
     "stumps": RandomStumps,
     "bins": RandomBins,
+    "cells": RandomCells,
     "ridge": RandomRidge,
 }
 
 __all__ = [
-    "REGISTRY", "Basis", "Bounds", "Fastfood", "FixedFourier", "GatedLinear", "RandomBins", "RandomFourier",
-    "RandomMaxout", "RandomRidge", "RandomStumps",
+    "REGISTRY", "Basis", "Bounds", "Fastfood", "FixedFourier", "GatedLinear", "RandomBins", "RandomCells",
+    "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps",
 ]  # fmt: skip
