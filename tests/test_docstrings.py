@@ -10,6 +10,7 @@ from numpydoc.docscrape import get_doc_object
 
 import bochner
 from bochner import (
+    BasisUnion,
     DistributionClassifier,
     DistributionRegressor,
     Fastfood,
@@ -132,6 +133,10 @@ FITS = {
     RandomBins: [lambda: RandomBins(8).fit(FRAME), lambda: RandomBins(8, precision="int8").fit(X)],
     RandomCells: [
         lambda: RandomCells(8).fit(FRAME), lambda: RandomCells(8, oblique=True, precision="int8").fit(X),
+    ],
+    BasisUnion: [
+        lambda: (RandomStumps(8) + RandomCells(8)).fit(FRAME),
+        lambda: BasisUnion([RandomStumps(8)], precision="int8").fit(X),
     ],
     RandomRidge: [lambda: RandomRidge(8).fit(FRAME), lambda: RandomRidge(8, precision="int8").fit(X)],
     FixedFourier: [

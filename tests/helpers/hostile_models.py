@@ -56,6 +56,8 @@ def regressors():
     yield "bins", Kind(fitted(bochner.RandomBins(16, n_grids=3)), sums=True)
     yield "cells", Kind(fitted(bochner.RandomCells(16, depth=3, column_weights=[1.0, 2.0, 3.0])), sums=True)
     yield "cells oblique", Kind(fitted(bochner.RandomCells(8, depth=2, oblique=True, precision="int8")), sums=True)
+    both = bochner.RandomFourier(4) + bochner.RandomCells(8, depth=2)
+    yield "union", Kind(fitted(both.set_params(weights=[1.0, 0.5]), precision="int8"), sums=True)
     yield "ridge", Kind(fitted(bochner.RandomRidge(6, activation="relu", precision="int8")), sums=True)
     yield "ridge float", Kind(fitted(bochner.RandomRidge(6, activation="tanh"), solver="dual"))
     yield "huber", Kind(fitted(bochner.RandomFourier(6), loss=Huber(1.5)))

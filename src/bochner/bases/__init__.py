@@ -10,6 +10,7 @@ from .gated import GatedLinear
 from .maxout import RandomMaxout
 from .ridge_functions import RandomRidge
 from .stumps import RandomStumps
+from .union import BasisUnion
 
 REGISTRY: dict[str, type[Basis]] = {
     "fourier": RandomFourier,
@@ -23,6 +24,6 @@ REGISTRY: dict[str, type[Basis]] = {
 }
 
 __all__ = [
-    "REGISTRY", "Basis", "Bounds", "Fastfood", "FixedFourier", "GatedLinear", "RandomBins", "RandomCells",
+    "REGISTRY", "Basis", "BasisUnion", "Bounds", "Fastfood", "FixedFourier", "GatedLinear", "RandomBins", "RandomCells",
     "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps",
 ]  # fmt: skip

@@ -43,6 +43,7 @@ from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .fitting import Limited, fit_problem
 from .importances import column_importances
+from .part_weights import with_weights
 from .precision import choose_precision, too_coarse
 from .preparation import DataSummary, PreparedData
 from .sampling import RowsByNumber, Sample
@@ -238,6 +239,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks)))
 
         self._choice = Choice(*ready.remember(tried))
+        basis = with_weights(basis, self._choice, wanted, ready)
         if why and self._choice.reason == "as asked":
             self._choice = replace(self._choice, reason=why)
         self.precision_reason_ = "as asked"

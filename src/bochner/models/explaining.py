@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bases import BasisUnion
 from ..losses import name_of
 from ..maps.scaling import ColumnScaler
 from ..penalties import CrossValidated
@@ -23,6 +24,10 @@ def explain(model: Any, unknown: str = "") -> str:
         f"{int(basis.n_components):,} features of {type(basis).__name__} (seed {basis.seed_})"
     ]
     lines += [f"expected: {expected(model, unknown)}", f"rows: {prepared(design)} ({model._choice.reason})"]
+    if isinstance(basis, BasisUnion):
+        told = zip(basis.bases_, basis.weights_.tolist(), strict=True)
+        parts = [f"{int(part.n_components):,} of {type(part).__name__} (weight {weight:.3g})" for part, weight in told]
+        lines.append(f"parts: {', '.join(parts)}")
     if hasattr(basis, "bandwidth_"):
         how = basis.bandwidth if isinstance(basis.bandwidth, str) else "given"
         lines.append(f"bandwidth: {basis.bandwidth_:.6g} ({how})")

@@ -105,8 +105,12 @@ def scaled_tiles(problem: Problem, X: Array, columns: int) -> Iterator[tuple[sli
     """Columns of scaled features of some rows in float64, a tile at a time: which, and their values."""
     scale = np.broadcast_to(problem.scale, problem.columns)
     for part, tile in problem.map.tiles(X, columns):
-        tile, factors = cast(tile, "float64"), like(scale[part], tile)
-        yield part, tile @ scipy.sparse.diags_array(factors) if scipy.sparse.issparse(tile) else tile * factors
+        tile, factors = cast(tile, "float64", copy=True), like(scale[part], tile)
+        if scipy.sparse.issparse(tile):
+            tile.data *= factors[tile.indices]
+        else:
+            tile *= factors
+        yield part, tile
 
 
 def feature_kernel(problem: Problem, X: Array, Z: Array = None) -> Array:
