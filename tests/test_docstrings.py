@@ -10,6 +10,7 @@ from numpydoc.docscrape import get_doc_object
 
 import bochner
 from bochner import (
+    BasisUnion,
     DistributionClassifier,
     DistributionRegressor,
     Fastfood,
@@ -23,6 +24,7 @@ from bochner import (
     MaxoutHash,
     MaxoutIndex,
     RandomBins,
+    RandomCells,
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     RandomFourier,
@@ -130,6 +132,13 @@ FITS = {
     GatedLinear: [lambda: GatedLinear(8).fit(FRAME), lambda: GatedLinear(8, precision="int8").fit(X)],
     RandomStumps: [lambda: RandomStumps(8).fit(FRAME), lambda: RandomStumps(8, precision="int8").fit(X)],
     RandomBins: [lambda: RandomBins(8).fit(FRAME), lambda: RandomBins(8, precision="int8").fit(X)],
+    RandomCells: [
+        lambda: RandomCells(8).fit(FRAME), lambda: RandomCells(8, oblique=True, precision="int8").fit(X),
+    ],
+    BasisUnion: [
+        lambda: (RandomStumps(8) + RandomCells(8)).fit(FRAME),
+        lambda: BasisUnion([RandomStumps(8)], precision="int8").fit(X),
+    ],
     RandomRidge: [lambda: RandomRidge(8).fit(FRAME), lambda: RandomRidge(8, precision="int8").fit(X)],
     FixedFourier: [
         lambda: FixedFourier(np.eye(3)).fit(FRAME), lambda: FixedFourier(np.eye(3), precision="int8").fit(X),

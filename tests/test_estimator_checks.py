@@ -24,7 +24,8 @@ from helpers.cases import CASES
 
 NAMES = [
     "fourier", "fourier laplacian", "fourier orthogonal", "fourier qmc", "fastfood", "fastfood ball", "maxout",
-    "maxout shared", "maxout structured", "gated", "gated sparse", "stumps", "bins", "ridge sigmoid", "ridge relu",
+    "maxout shared", "maxout structured", "gated", "gated sparse", "stumps", "bins", "cells", "cells shallow",
+    "cells oblique", "ridge sigmoid", "ridge relu",
 ]  # fmt: skip
 TRANSFORMERS = [clone(CASES[name]) for name in NAMES] + [
     GatedLinear(pool_size=1),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from helpers.cases import CASES
+from helpers.cases import CASES, SPARSE
 
 WITHOUT_TORCH = """
 import sys
@@ -38,7 +38,7 @@ def test_without_torch_there_is_one_sentence():
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("name", [n for n in CASES if n not in ("bins", "gated sparse")])
+@pytest.mark.parametrize("name", [n for n in CASES if n not in SPARSE])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_tensors_have_the_features_of_arrays(name, dtype):
     """Floats to rounding: projections are added up by another library. The map has the same bits."""

@@ -5,10 +5,12 @@ Random features turn a non-linear problem into a linear one that streams, adds, 
 
 from . import blocks, kernels, losses, maps, moments, solvers, theory
 from .bases import (
+    BasisUnion,
     Fastfood,
     FixedFourier,
     GatedLinear,
     RandomBins,
+    RandomCells,
     RandomFourier,
     RandomMaxout,
     RandomRidge,
@@ -39,11 +41,10 @@ from .two_sample import mmd, mmd_test
 __version__ = "0.1.0"
 
 __all__ = [
-    "AutoClassifier", "AutoRegressor",
-    "DistributionClassifier", "DistributionRegressor", "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear",
-    "KernelRidgeClassifier", "KernelRidgeRegressor", "LearnedFourierClassifier", "LearnedFourierRegressor",
-    "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier",
-    "RandomMaxout", "RandomRidge", "RandomStumps", "TableEncoder", "advise", "blocks", "config_context", "get_config",
-    "kernels", "load", "losses", "maps", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory",
-    "tune",
+    "AutoClassifier", "AutoRegressor", "BasisUnion", "DistributionClassifier", "DistributionRegressor", "Fastfood",
+    "FeaturePCA", "FixedFourier", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor",
+    "LearnedFourierClassifier", "LearnedFourierRegressor", "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomCells",
+    "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge",
+    "RandomStumps", "TableEncoder", "advise", "blocks", "config_context", "get_config", "kernels", "load", "losses",
+    "maps", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory", "tune",
 ]  # fmt: skip

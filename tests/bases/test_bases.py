@@ -10,11 +10,21 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import bochner
-from bochner import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomStumps, kernels
+from bochner import (
+    Fastfood,
+    GatedLinear,
+    RandomBins,
+    RandomCells,
+    RandomFourier,
+    RandomMaxout,
+    RandomStumps,
+    kernels,
+)
 from bochner.bases import REGISTRY
 from helpers import contracts
 from helpers.cases import CASES, INTEGER_CASES, dense
 
+COMPARING = (RandomStumps, RandomBins, RandomCells)  # their integers are small
 CHECKS = [
     getattr(contracts, name)
     for name in vars(contracts)
@@ -54,7 +64,7 @@ def test_integer_features_approximate_the_float_kernel(name, precision):
     if basis.get_params().get("shared_projections"):
         basis.set_params(shared_projections=10000)
     features = basis.fit(X).transform(X)
-    assert features.dtype == (np.int8 if precision == "int8" or type(basis) in (RandomStumps, RandomBins) else np.int16)
+    assert features.dtype == (np.int8 if precision == "int8" or type(basis) in COMPARING else np.int16)
     approximate = dense(features) @ dense(features).T * basis.scale_**2
     exact = basis.kernel(X)
     assert np.abs(approximate - exact).max() < 0.08 * np.abs(exact).max()

@@ -11,7 +11,8 @@ from helpers.z_scores import z_scores
 SEEDS = 300
 IID = [
     "fourier", "fourier phased", "fourier laplacian", "fourier matern 2.5", "fourier cauchy", "fourier ball",
-    "maxout", "maxout uncentred", "gated", "stumps", "stumps normal", "bins", "ridge sigmoid", "ridge relu",
+    "maxout", "maxout uncentred", "gated", "stumps", "stumps normal", "bins", "cells", "cells shallow", "cells oblique",
+    "ridge sigmoid", "ridge relu",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from bochner import (
     Fastfood,
     GatedLinear,
     RandomBins,
+    RandomCells,
     RandomFourier,
     RandomMaxout,
     RandomRidge,
@@ -47,12 +48,16 @@ CASES = {
     "stumps": RandomStumps(radius=2.0),
     "stumps normal": RandomStumps(thresholds="normal"),
     "bins": RandomBins(bandwidth=3.0, n_grids=7),
+    "cells": RandomCells(50, depth=3),
+    "cells shallow": RandomCells(50, depth=2, column_weights="spread"),
+    "cells oblique": RandomCells(50, depth=3, oblique=True),
     "ridge sigmoid": RandomRidge(),
     "ridge tanh": RandomRidge(activation="tanh", scale=0.7, bias_scale=0.5),
     "ridge relu": RandomRidge(activation="relu"),
     "ridge softsign": RandomRidge(activation=softsign, bias_scale=0.3),
 }
 
+SPARSE = ("bins", "gated sparse", "cells", "cells oblique")  # which make CSR matrices, and no tensors
 # Orthogonal directions come from a float factorisation, which no integer map can be built on.
 INTEGER_CASES = {name: basis for name, basis in CASES.items() if "orthogonal" not in name}
 

@@ -131,6 +131,21 @@ EXAMPLES = {
     "cos_sin": lambda r: [
         (r.standard_normal((4, 6)).astype(t), r.uniform(0, 6, k).astype(t), t(0.5)) for t in FLOATS for k in (0, 1, 6)
     ],
+    "cells": lambda r: [
+        (
+            integers(r, (n, d), 3, t),
+            r.integers(0, d, (trees, depth)).astype(np.int32),
+            integers(r, (trees, depth), 3, t),
+            r.integers(0, 1 << depth, trees).astype(np.int32),
+        )
+        for n, d, trees, depth in ((1, 1, 1, 1), (65, 3, 7, 5), (130, 40, 300, 3), (3, 2, 0, 4))
+        for t in NUMBERS
+    ],
+    "matches": lambda r: [
+        (r.integers(0, 3, (n, m)).astype(t), r.integers(0, 3, (others, m)).astype(t))
+        for n, others, m in ((1, 1, 1), (5, 3, 0), (70, 9, 31), (9, 200, 133), (3, 5, 700))
+        for t in (np.uint8, np.int32)
+    ],
     "bins": lambda r: [bin_arguments(r, t) for t in FLOATS],
     "project": lambda r: list(projection_arguments(r)),
     "project_cos_sin": lambda r: [

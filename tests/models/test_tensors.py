@@ -19,11 +19,11 @@ from bochner import (
     arrays,
     config_context,
 )
-from helpers.cases import CASES
+from helpers.cases import CASES, SPARSE
 from helpers.places import ROOT
 
 pytestmark = pytest.mark.torch
-BASES = [name for name in CASES if name not in ("bins", "gated sparse", "ridge softsign")]
+BASES = [name for name in CASES if name not in (*SPARSE, "ridge softsign")]
 EXACT = ("cholesky", "dual", "cg")
 
 

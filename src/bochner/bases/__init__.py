@@ -2,6 +2,7 @@
 
 from .base import Basis, Bounds
 from .bins import RandomBins
+from .cells import RandomCells
 from .fastfood import Fastfood
 from .fixed import FixedFourier
 from .fourier import RandomFourier
@@ -9,6 +10,7 @@ from .gated import GatedLinear
 from .maxout import RandomMaxout
 from .ridge_functions import RandomRidge
 from .stumps import RandomStumps
+from .union import BasisUnion
 
 REGISTRY: dict[str, type[Basis]] = {
     "fourier": RandomFourier,
@@ -17,10 +19,11 @@ REGISTRY: dict[str, type[Basis]] = {
     "gated": GatedLinear,
     "stumps": RandomStumps,
     "bins": RandomBins,
+    "cells": RandomCells,
     "ridge": RandomRidge,
 }
 
 __all__ = [
-    "REGISTRY", "Basis", "Bounds", "Fastfood", "FixedFourier", "GatedLinear", "RandomBins", "RandomFourier",
-    "RandomMaxout", "RandomRidge", "RandomStumps",
+    "REGISTRY", "Basis", "BasisUnion", "Bounds", "Fastfood", "FixedFourier", "GatedLinear", "RandomBins", "RandomCells",
+    "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps",
 ]  # fmt: skip

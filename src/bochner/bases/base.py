@@ -416,7 +416,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     @property
     def _rounds_input(self) -> bool:
-        return self.is_integer and self.kind.quantizes_input
+        return self.is_integer and self.quantizes_input
 
     @property
     def has_units(self) -> bool:
@@ -443,6 +443,24 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """
         check_is_fitted(self)
         return self.map_.output_dtype(X)
+
+    @property
+    def quantizes_input(self) -> bool:
+        """Whether integer precisions work on 8-bit codes of x."""
+        return self.kind.quantizes_input
+
+    def __add__(self, other: Any) -> Basis:
+        """The features of both side by side, as a BasisUnion."""
+        if not isinstance(other, Basis):
+            return NotImplemented
+        from .union import BasisUnion  # which is a basis itself
+
+        parts: list[Basis] = []
+        for basis in (self, other):
+            flat = isinstance(basis, BasisUnion) and isinstance(basis.weights, str)
+            parts += basis.parts if flat else [basis]
+        shared = {part.precision for part in parts}
+        return BasisUnion([clone(part) for part in parts], precision=shared.pop() if len(shared) == 1 else None)
 
     def _checked(self, X: Any, reset: bool = False) -> Any:
         """X as a float (or, for integer precisions, also 8-bit) matrix, dense or CSR, of the columns of the fit."""

@@ -62,7 +62,7 @@ class Design:
 
     @property
     def quantizes_input(self) -> bool:
-        return self.basis.kind.quantizes_input
+        return self.basis.quantizes_input
 
     @property
     def seed_(self) -> int:

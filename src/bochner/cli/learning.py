@@ -57,7 +57,7 @@ def fit(
     target
         The target column (its index for .npy and .hdf5 matrices, where -1 is the last); svmlight files have their own.
     basis
-        The family of random features: fourier, fastfood, maxout, gated, stumps, bins or ridge.
+        The family of random features: fourier, fastfood, maxout, gated, stumps, bins, cells or ridge.
     components
         The number of random features (n_components).
     task
@@ -133,7 +133,7 @@ def tune(
     target
         The target column.
     basis
-        The family of random features: fourier, fastfood, maxout, gated, stumps, bins or ridge.
+        The family of random features: fourier, fastfood, maxout, gated, stumps, bins, cells or ridge.
     components
         The largest number of random features; a half, a quarter and an eighth of it are tried too.
     task

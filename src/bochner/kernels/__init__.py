@@ -1,6 +1,7 @@
 """Exact kernels: the functions that random features approximate."""
 
 from .base import Coordinatewise, Kernel, NormalMixture, Product, Radial, ShiftInvariant
+from .cells import AxisCells, ObliqueCells
 from .maxout import (
     Collision,
     Gated,
@@ -16,8 +17,8 @@ from .shift_invariant import BallMatern, Cauchy, Gaussian, Laplacian, Matern
 from .stable import Stable
 
 __all__ = [
-    "ArcCosine", "BallMatern", "Binning", "Cauchy", "Collision", "Coordinatewise", "Gated", "Gaussian", "Hat", "Kernel",
-    "Laplacian", "Matern", "Maxout", "NormalMixture", "NormalStump", "Product", "Radial", "Ridge", "ShiftInvariant",
-    "Stable", "UniformStump", "activation_function", "collision_integral", "collision_probability", "maximum_mean",
-    "maximum_moment",
+    "ArcCosine", "AxisCells", "BallMatern", "Binning", "Cauchy", "Collision", "Coordinatewise", "Gated", "Gaussian",
+    "Hat", "Kernel", "Laplacian", "Matern", "Maxout", "NormalMixture", "NormalStump", "ObliqueCells", "Product",
+    "Radial", "Ridge", "ShiftInvariant", "Stable", "UniformStump", "activation_function", "collision_integral",
+    "collision_probability", "maximum_mean", "maximum_moment",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from .base import LIMITS, PRECISIONS, FeatureMap
 from .bins import BinsMap
+from .cells import AxisCellsMap, CellsMap, ObliqueCellsMap
 from .design import DesignMap
 from .fastfood import FastfoodMap
 from .fixed import FixedFourierMap
@@ -15,6 +16,7 @@ from .union import Union
 from .units import UnitMap, Units, Weights
 
 __all__ = [
-    "LIMITS", "PRECISIONS", "BinsMap", "DesignMap", "FastfoodMap", "FeatureMap", "FixedFourierMap", "FourierMap",
-    "GatedMap", "MaxoutMap", "Metric", "RidgeMap", "StumpsMap", "Union", "UnitMap", "Units", "Weights",
+    "LIMITS", "PRECISIONS", "AxisCellsMap", "BinsMap", "CellsMap", "DesignMap", "FastfoodMap", "FeatureMap",
+    "FixedFourierMap", "FourierMap", "GatedMap", "MaxoutMap", "Metric", "ObliqueCellsMap", "RidgeMap", "StumpsMap",
+    "Union", "UnitMap", "Units", "Weights",
 ]  # fmt: skip

@@ -1,4 +1,8 @@
-"""Features of several maps side by side: phi(x) = (phi_1(x), phi_2(x), ...), whose kernel is the sum of theirs."""
+"""Features of several maps side by side: phi(x) = (s_1 phi_1(x), s_2 phi_2(x), ...), whose kernel is sum_p s_p^2 k_p.
+
+The weights s are in `scale`, as all factors of columns are: features are made without them, and sums of features serve
+all weights.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,10 @@ import scipy.sparse
 from ..arrays import Array, namespace
 from ..validation import require_integer
 from .base import FeatureMap
+from .rows import to_dense
+from .units import Units
+
+SPARSE_BELOW = 8  # times as many columns as are filled make a CSR matrix of dense and sparse parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +36,8 @@ class Union(FeatureMap):
     ----------
     maps : sequence of FeatureMap
         Maps of the same inputs and of one precision.
+    weights : sequence of float, default=None
+        Weight s of each map: a linear model penalises its columns by 1 / s^2 as much. None is 1 for all.
 
     Attributes
     ----------
@@ -52,6 +62,7 @@ class Union(FeatureMap):
     """
 
     maps: Sequence[FeatureMap]
+    weights: Sequence[float] | None = None
 
     columns: int = field(init=False)
     inputs: int = field(init=False)
@@ -67,10 +78,23 @@ class Union(FeatureMap):
         for what, values in (("inputs", {one.inputs for one in maps}), ("precision", {one.precision for one in maps})):
             if len(values) > 1:
                 raise ValueError(f"maps of a union have the same {what}; these have {sorted(map(str, values))}.")
+        weights = None if self.weights is None else tuple(float(weight) for weight in self.weights)
+        if weights is not None and (len(weights) != len(maps) or not all(0.0 < w < np.inf for w in weights)):
+            raise ValueError(f"weights of a union are {len(maps)} positive numbers, one for each map; got {weights}.")
         derived = {"maps": maps, "columns": sum(one.columns for one in maps), "inputs": maps[0].inputs}
-        scale = side_by_side([one.scale for one in maps], maps)
+        derived["weights"] = weights
+        scale = self._weighted([one.scale for one in maps], maps, weights)
         for name, value in {**derived, "precision": maps[0].precision, "scale": scale}.items():
             object.__setattr__(self, name, value)
+
+    @staticmethod
+    def _weighted(
+        scales: Sequence[float | np.ndarray], maps: Sequence[FeatureMap], weights: Sequence[float] | None
+    ) -> float | np.ndarray:
+        """The scales of several maps times their weights."""
+        if weights is not None:
+            scales = [weight * scale for weight, scale in zip(weights, scales, strict=False)]
+        return side_by_side(scales, maps)
 
     # ---- features ----
 
@@ -79,9 +103,11 @@ class Union(FeatureMap):
 
     def evaluate(self, X: Any) -> Any:
         parts = [one(X) for one in self.maps]
-        if any(scipy.sparse.issparse(part) for part in parts):
+        if not any(scipy.sparse.issparse(part) for part in parts):
+            return namespace(parts[0]).hstack(parts)
+        if is_sparse(self.maps):
             return scipy.sparse.hstack(parts, format="csr")
-        return namespace(parts[0]).hstack(parts)
+        return np.hstack([to_dense(part) for part in parts])
 
     def tile_count(self, columns: int) -> int:
         return sum(one.tile_count(columns) for one in self.maps)
@@ -105,7 +131,13 @@ class Union(FeatureMap):
 
     @property
     def entries(self) -> int:
-        return sum(one.entries for one in self.maps)
+        return sum(one.entries for one in self.maps) if is_sparse(self.maps) else self.columns
+
+    @property
+    def units(self) -> Units:
+        """How many units the maps have, and what the largest costs."""
+        numbers, *sizes = zip(*(one.units for one in self.maps), strict=True)  # type: ignore[attr-defined]
+        return Units(sum(numbers), *map(max, sizes))
 
     def output_dtype(self, X: Any) -> np.dtype:
         return np.result_type(*(one.output_dtype(X) for one in self.maps))
@@ -121,28 +153,40 @@ class Union(FeatureMap):
             if columns > 0:
                 kept.append(one.truncated(min(columns, one.columns)))
             columns -= one.columns
-        return Union(kept)
+        return Union(kept, None if self.weights is None else self.weights[: len(kept)])
 
     def enlarged(self, columns: int) -> Union:
         columns = require_integer("n_components", columns)
         if columns < self.columns:
             raise ValueError(f"{columns} columns are fewer than the {self.columns} of this union.")
         *before, last = self.maps
-        return Union([*before, last.enlarged(columns - self.columns + last.columns)])
+        return Union([*before, last.enlarged(columns - self.columns + last.columns)], self.weights)
 
     def prefix_scale(self, widest: Union) -> float | np.ndarray:
         pairs = zip(self.maps, widest.maps, strict=False)
-        return side_by_side([one.prefix_scale(wide) for one, wide in pairs], self.maps)
+        return self._weighted([one.prefix_scale(wide) for one, wide in pairs], self.maps, self.weights)
 
     # ---- functions of the features ----
 
     def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
-        return np.sum([one.exact_gram(X, Z) for one in self.maps], axis=0)
+        weights = self.weights or [1.0] * len(self.maps)
+        return np.sum([w * w * one.exact_gram(X, Z) for w, one in zip(weights, self.maps, strict=True)], axis=0)
 
     def local_linear(self, X: Any, coefficients: Array) -> Array:
         ends = np.cumsum([0, *(one.columns for one in self.maps)]).tolist()
         parts = zip(self.maps, pairwise(ends), strict=True)
         return reduce(add, (one.local_linear(X, coefficients[slice(*part)]) for one, part in parts))
+
+
+def is_sparse(parts: Sequence[Any]) -> bool:
+    """Whether parts, maps or bases, are a CSR matrix side by side: an eighth of all columns is filled, or less."""
+    columns = [int(getattr(part, "columns", 0) or part.n_components) for part in parts]
+    # A dense part fills its columns; a sparse one holds two numbers for each that it fills.
+    filled = sum(
+        min(c, int(part.entries)) if part.entries >= c else part.entries // 2
+        for c, part in zip(columns, parts, strict=True)
+    )
+    return SPARSE_BELOW * filled <= sum(columns)
 
 
 def side_by_side(scales: Sequence[float | np.ndarray], maps: Sequence[FeatureMap]) -> float | np.ndarray:

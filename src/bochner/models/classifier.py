@@ -36,8 +36,8 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
     ----------
     basis : Basis, str or None, default=None
         The random features: an object such as `RandomMaxout(2000)`, or the name of one ('fourier', 'fastfood',
-        'maxout', 'gated', 'stumps', 'bins', 'ridge') for a thousand of its features. None is `RandomFourier(1000)`. Its
-        parameters are reached as `basis__bandwidth` and so on.
+        'maxout', 'gated', 'stumps', 'bins', 'cells', 'ridge') for a thousand of its features. None is
+        `RandomFourier(1000)`. Its parameters are reached as `basis__bandwidth` and so on.
     loss : {'squared', 'logistic', 'hinge', 'squared_hinge', 'exponential'} or Loss, default='squared'
         Loss of a score: a name, an object of `bochner.losses`, or one of your own with `value` and `gradient`.
         'logistic' is the softmax loss for more than two classes.

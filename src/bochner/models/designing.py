@@ -12,6 +12,7 @@ from ..bases.design import Design
 from ..bases.heuristics import draw_seed
 from ..validation import require_squares
 from .parameters import ModelParameters, new_basis
+from .part_weights import with_weights
 from .precision import choose_precision
 from .preparation import PreparedData
 from .trials import Choice, Wanted, choose, design_of, probe_of
@@ -45,6 +46,7 @@ def choose_design(parameters: ModelParameters, ready: PreparedData) -> ChosenDes
         return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks)))
 
     choice = Choice(*ready.remember(tried))
+    basis = with_weights(basis, choice, wanted, ready)
     if why and choice.reason == "as asked":
         choice = replace(choice, reason=why)
     reason = "as asked"

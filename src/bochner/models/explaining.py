@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..bases import BasisUnion
 from ..bases.design import Design
 from ..losses import name_of
 from ..maps.scaling import ColumnScaler
@@ -28,6 +29,10 @@ def explain(name: str, found: FeatureFit, parameters: ModelParameters, unknown: 
         f"expected: {expected(found, parameters.alpha, unknown)}",
         f"rows: {prepared(design)} ({found.choice.reason})",
     ]
+    if isinstance(basis, BasisUnion):
+        told = zip(basis.bases_, basis.weights_.tolist(), strict=True)
+        parts = [f"{int(part.n_components):,} of {type(part).__name__} (weight {weight:.3g})" for part, weight in told]
+        lines.append(f"parts: {', '.join(parts)}")
     if hasattr(basis, "bandwidth_"):
         how = basis.bandwidth if isinstance(basis.bandwidth, str) else "given"
         lines.append(f"bandwidth: {basis.bandwidth_:.6g} ({how})")

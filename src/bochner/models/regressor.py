@@ -44,8 +44,8 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
     ----------
     basis : Basis, str or None, default=None
         The random features: an object such as `RandomMaxout(2000)`, or the name of one ('fourier', 'fastfood',
-        'maxout', 'gated', 'stumps', 'bins', 'ridge') for a thousand of its features. None is `RandomFourier(1000)`. Its
-        parameters are reached as `basis__bandwidth` and so on.
+        'maxout', 'gated', 'stumps', 'bins', 'cells', 'ridge') for a thousand of its features. None is
+        `RandomFourier(1000)`. Its parameters are reached as `basis__bandwidth` and so on.
     loss : {'squared', 'huber', 'epsilon_insensitive'} or Loss, default='squared'
         Loss of a prediction: a name, an object of `bochner.losses`, or one of your own with `value` and `gradient`.
         By name, epsilon_insensitive has an epsilon of 0.1 standard deviations of y; that of an object is in the units

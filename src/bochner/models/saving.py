@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import storage
-from ..bases import REGISTRY, Basis, FixedFourier
+from ..bases import REGISTRY, Basis, BasisUnion, FixedFourier
 from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
 from ..fields import flag, require_fields, require_present, require_sound
@@ -56,7 +56,7 @@ def kinds_of(base: type) -> list[type]:
 
 # What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
 PARTS: tuple[type, ...] = (
-    *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments,
+    *REGISTRY.values(), FixedFourier, BasisUnion, *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments,
     FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice,
     CrossValidated, EncoderRecipe, TableEncoder,
 )  # fmt: skip

@@ -151,7 +151,7 @@ def squared_length(basis: Basis, rows: Any, largest: float) -> float:
     some = basis.sized(FEATURES).set_params(precision=None, random_state=0).fit_sample(rows, largest)
     features = some.features(rows[:BALANCED])
     features = features.toarray() if scipy.sparse.issparse(features) else features
-    return float(np.sum(np.var(features, axis=0, dtype=np.float64)))
+    return float(np.sum(np.var(features, axis=0, dtype=np.float64) * np.square(some.scale_)))
 
 
 class Trial:
@@ -179,12 +179,13 @@ class Trial:
         """The sum of `errors`."""
         return float(np.sum(self.errors(weight)))
 
-    def errors(self, weight: float = 1.0) -> np.ndarray:
-        """Squared errors of folds relative to that of the mean of all, at the penalty where their sum is least."""
+    def errors(self, weight: float = 1.0, features: float | np.ndarray = 1.0) -> np.ndarray:
+        """Squared errors of folds relative to that of the mean of all, at the penalty where their sum is least; with
+        the linear part times its weight, and the features times theirs."""
         nothing = np.full(max(len(self.left.numbers), 1), 1.0 / max(len(self.left.numbers), 1))
         if not self.left.numbers:
             return nothing
-        left = self.left.weighted(weight)
+        left = self.left.weighted(weight, features)
         alphas = self._candidates(left)
         with threads.blas_limited():
             errors = valley(lambda k: left.criterion(left.errors(alphas[k])), self._start, len(alphas))

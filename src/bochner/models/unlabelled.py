@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from ..arrays import to_numpy
-from ..bases import Basis, RandomFourier
+from ..bases import Basis, BasisUnion, RandomFourier
 from ..bases.design import Design
 from ..bases.heuristics import draw_seed
 from ..blocks import Aggregate, Block, Blocks, MemoryBlocks, SumOf
@@ -27,6 +27,15 @@ LOT = 1 << 20  # numbers looked at together, whatever the memory budget
 def require_basis(basis: Any) -> None:
     if basis is not None and not isinstance(basis, Basis):
         raise ValueError(f"basis must be one of bochner's bases; got {basis!r}.")
+    require_no_union(basis)
+
+
+def require_no_union(basis: Any) -> None:
+    """Refuse several bases in one, whose columns have factors of their own."""
+    if isinstance(basis, BasisUnion):
+        raise ValueError(
+            "a BasisUnion is for RandomFeatureRegressor and RandomFeatureClassifier: give one of its parts."
+        )
 
 
 def require_scale(scale: Any) -> None:

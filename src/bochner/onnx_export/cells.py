@@ -1,13 +1,14 @@
-"""Stumps and bins in ONNX: comparisons and hashed cells, as exact as in the library."""
+"""Stumps, trees of cells and bins in ONNX: comparisons and hashed cells, as exact as in the library."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from onnx import numpy_helper
 
-from ..maps import BinsMap, StumpsMap
+from ..maps import AxisCellsMap, BinsMap, ObliqueCellsMap, StumpsMap
 from .graph import Graph
 from .integers import shift_right
 
@@ -19,6 +20,38 @@ def stumps(graph: Graph, feature_map: StumpsMap, rows: str, dtype: Any) -> str:
     height = np.float64(1.0 if feature_map.is_integer else np.dtype(dtype).type(1.0 / np.sqrt(feature_map.columns)))
     above = graph("Greater", graph.columns(rows, coordinates), graph.double(thresholds))
     return graph("Where", above, height, -height)
+
+
+def axis_cells(graph: Graph, feature_map: AxisCellsMap, rows: str, dtype: Any) -> str:
+    columns, thresholds, flips = feature_map.weights(dtype=dtype)
+    return _filled(graph, feature_map, graph.columns(rows, columns.ravel()), (thresholds, flips), dtype)
+
+
+def oblique_cells(graph: Graph, feature_map: ObliqueCellsMap, rows: str, dtype: Any) -> str:
+    directions, *others = feature_map.weights(dtype=dtype)
+    return _filled(graph, feature_map, graph.project(rows, directions), others, dtype)
+
+
+def _filled(
+    graph: Graph, feature_map: AxisCellsMap | ObliqueCellsMap, numbers: str, compared: Sequence[np.ndarray], dtype: Any
+) -> str:
+    """A one in the column of each tree's cell, which is the sum of the bits of its comparisons; then the height."""
+    (thresholds, flips), trees, depth = compared, feature_map.trees, feature_map.depth
+    above = graph.double(graph("Greater", numbers, graph.double(thresholds.ravel())))
+    turned = (flips[:, None] >> np.arange(depth)) & 1
+    bits = graph("Abs", graph("Sub", above, turned.ravel().astype(np.float64)))
+    worth = graph("Mul", graph.shaped(bits, trees, depth), 2.0 ** np.arange(depth))
+    cell = graph("ReduceSum", worth, np.array([2]), keepdims=0)
+    places = graph.integer(graph("Add", cell, (feature_map.cells_of_tree * np.arange(trees)).astype(np.float64)))
+    shape = graph("Concat", graph("Shape", numbers, start=0, end=1), np.array([trees << depth]), axis=0)
+    zeros = graph("ConstantOfShape", shape, value=numpy_helper.from_array(np.zeros(1)))
+    ones = graph("Add", graph("Mul", cell, np.zeros(trees)), np.ones(trees))
+    filled = graph("ScatterElements", zeros, places, ones, axis=1)
+    if feature_map.columns < trees << depth:  # of the last tree
+        filled = graph("Slice", filled, np.array([0]), np.array([feature_map.columns]), np.array([1]))
+    if feature_map.is_integer:
+        return filled
+    return graph.scaled(filled, feature_map.height, feature_map.columns, dtype)
 
 
 def bins(graph: Graph, feature_map: BinsMap, rows: str, dtype: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..maps import (
+    AxisCellsMap,
     BinsMap,
     DesignMap,
     FastfoodMap,
@@ -17,12 +18,13 @@ from ..maps import (
     GatedMap,
     MaxoutMap,
     Metric,
+    ObliqueCellsMap,
     RidgeMap,
     StumpsMap,
     Union,
     UnitMap,
 )
-from .cells import bins, stumps
+from .cells import axis_cells, bins, oblique_cells, stumps
 from .graph import Graph
 from .integers import codes
 from .pools import gated, maxout
@@ -38,6 +40,8 @@ EXPORTERS: dict[type[FeatureMap], Callable[[Graph, Any, str, Any], str]] = {
     GatedMap: gated,
     StumpsMap: stumps,
     BinsMap: bins,
+    AxisCellsMap: axis_cells,
+    ObliqueCellsMap: oblique_cells,
     RidgeMap: ridge,
 }
 

@@ -98,6 +98,22 @@ def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, heigh
 
 
 @op
+def cells(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, flips: np.ndarray) -> np.ndarray:
+    """The cell of each row in each of T trees, int32: bit j tells whether x[coordinate] > threshold in comparison j,
+    and is turned where `flips` has that bit. coordinates, thresholds (T, depth); flips (T,)."""
+    out = np.repeat(flips[None].astype(np.int32), len(x), axis=0)
+    for j in range(coordinates.shape[1]):
+        out ^= (x[:, coordinates[:, j]] > thresholds[:, j]).astype(np.int32) << j
+    return out
+
+
+@op
+def matches(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """In how many columns each row of a equals each row of b; int32."""
+    return np.array([(row == b).sum(axis=1) for row in a], dtype=np.int32).reshape(len(a), len(b))
+
+
+@op
 def cos_sin(
     projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
 ) -> np.ndarray:

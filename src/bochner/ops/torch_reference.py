@@ -82,6 +82,20 @@ def stumps(x: Array, coordinates: Array, thresholds: Array, height: Any) -> Arra
 
 
 @defines
+def cells(x: Array, coordinates: Array, thresholds: Array, flips: Array) -> Array:
+    out = flips.int().expand(len(x), -1).clone()
+    for j in range(coordinates.shape[1]):
+        out ^= (x[:, coordinates[:, j].long()] > thresholds[:, j]).int() << j
+    return out
+
+
+@defines
+def matches(a: Array, b: Array) -> Array:
+    counts = [(row == b).sum(dim=1, dtype=torch.int32) for row in a]
+    return torch.stack(counts) if counts else a.new_zeros((0, len(b)), dtype=torch.int32)
+
+
+@defines
 def cos_sin(projections: Array, phases: Array, height: Any, out: Array | None = None) -> Array:
     pairs = projections.shape[-1] - len(phases)
     paired = torch.stack((projections[..., :pairs].cos(), projections[..., :pairs].sin()), dim=-1).flatten(-2)

@@ -79,10 +79,11 @@ class LeftOut:
         scale[self.always :] *= np.sqrt((m - self.always) / max(few - self.always, 1))
         return LeftOut(self.folded.prefix(few), scale, self.intercept, self.classifies, self.always)
 
-    def weighted(self, factor: float) -> LeftOut:
-        """With the columns before the features times a factor, or without them if it is zero."""
+    def weighted(self, factor: float, others: float | np.ndarray = 1.0) -> LeftOut:
+        """With the columns before the features times a factor, or without them if it is zero; and the features times
+        others, which are one number or one for each."""
         scale = np.ones(self.folded.features)
-        scale[: self.always] = factor
+        scale[: self.always], scale[self.always :] = factor, others
         first = 0 if factor else self.always
         pairs = {f: (rest.columns(scale, first), out.columns(scale, first)) for f, (rest, out) in self._pairs.items()}
         return replace(self, scale=self.scale * scale, _pairs=pairs)

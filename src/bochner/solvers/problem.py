@@ -153,7 +153,7 @@ def features_alone(feature_map: FeatureMap) -> FeatureMap:
 def rounding_floor(feature_map: FeatureMap, rows: int) -> float:
     """The ridge that rounding features to integers amounts to: a smaller penalty makes no difference."""
     inner = features_alone(feature_map)
-    return rows * float(inner.scale) ** 2 / 12.0 if inner.rounds_input else 0.0
+    return rows * float(np.max(inner.scale)) ** 2 / 12.0 if inner.rounds_input else 0.0
 
 
 def mean_square(features: Array, scale: float | np.ndarray = 1.0) -> float:

@@ -24,6 +24,7 @@ from ..fitting import Limited
 from ..learned.spectrum import Spectral, Stage
 from ..saving import write
 from ..trials import SCALERS
+from ..unlabelled import require_no_union
 from .bags import Bags
 from .embedding import embed
 from .given import LinearBasis
@@ -340,6 +341,7 @@ class DistributionModel(Spectral, BaseEstimator):
                 require_choice(name, value, ["linear"])
             elif value is not None and not isinstance(value, Basis):
                 raise ValueError(f"{name} must be one of bochner's bases; got {value!r}.")
+            require_no_union(value)
             if self.learned and value is not None and not learns(value):
                 raise ValueError(f"learned=True needs a RandomFourier of pairs in floats as {name}; got {value!r}.")
         self._second(RandomFourier(), self.alpha)._check_parameters()

@@ -28,6 +28,7 @@ from .projections import (
 from .rows import (
     binned,
     bins,
+    cells,
     cos_sin,
     fastfood,
     fastfood_cos_sin,
@@ -35,6 +36,7 @@ from .rows import (
     fastfood_integer,
     fwht,
     gates,
+    matches,
     maxout,
     philox,
     quantize,
@@ -44,11 +46,11 @@ from .rows import (
 from .sums import cross, float_gram, gram, scores
 
 __all__ = [
-    "BACKEND", "EMULATED", "INSTALLED", "PLAIN", "binned", "bins", "cos_sin", "cross", "dense_cos_sin", "dense_maxout",
-    "dense_winners", "fastfood", "fastfood_cos_sin", "fastfood_cos_sin_integer", "fastfood_integer", "float_gram",
-    "fwht", "gates", "gram", "instruction_set", "instruction_sets", "maxout", "philox", "project", "project_cos_sin",
-    "project_lookup", "project_maxout", "project_winners", "projects", "quantize", "scores", "stumps",
-    "use_instruction_set", "winners",
+    "BACKEND", "EMULATED", "INSTALLED", "PLAIN", "binned", "bins", "cells", "cos_sin", "cross", "dense_cos_sin",
+    "dense_maxout", "dense_winners", "fastfood", "fastfood_cos_sin", "fastfood_cos_sin_integer", "fastfood_integer",
+    "float_gram", "fwht", "gates", "gram", "instruction_set", "instruction_sets", "matches", "maxout", "philox",
+    "project", "project_cos_sin", "project_lookup", "project_maxout", "project_winners", "projects", "quantize",
+    "scores", "stumps", "use_instruction_set", "winners",
 ]  # fmt: skip
 
 

@@ -26,6 +26,7 @@ namespace {
 #include "fastfood.hpp"
 #include "pools.hpp"
 #include "stumps.hpp"
+#include "cells.hpp"
 #include "narrow_products.hpp"
 #include "registers.hpp"
 #include "symmetric.hpp"
@@ -58,6 +59,8 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
       {fastfood_cos_sin_integer<int16_t>},
       {stumps<float, float, float>, stumps<float, float, int8_t>, stumps<double, double, double>,
        stumps<double, double, int8_t>, stumps<uint8_t, int16_t, int8_t>, stumps<int8_t, int16_t, int8_t>},
+      {cells<float>, cells<double>, cells<int32_t>},
+      {matches<uint8_t>, matches<int32_t>},
       {gates<int8_t>, gates<int16_t>, gates<float>, gates<double>},
       {cross<int8_t>, cross<int16_t>},
       {scores<int8_t, float>, scores<int8_t, double>, scores<int16_t, float>, scores<int16_t, double>},

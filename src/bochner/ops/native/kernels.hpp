@@ -77,6 +77,13 @@ template <class X, class Limit, class Out>
 using Stumps = bool (*)(const X* x, size_t rows, size_t d, const int32_t* coordinates, const Limit* thresholds, size_t m,
                         Out height, Out* out);
 
+template <class X>
+using Cells = void (*)(const X* x, size_t rows, size_t d, const int32_t* coordinates, const X* thresholds,
+                       const int32_t* flips, size_t trees, size_t depth, int32_t* out);
+
+template <class X>
+using Matches = void (*)(const X* a, size_t rows, const X* b, size_t others, size_t columns, int32_t* out);
+
 template <class Z>
 using Cross = void (*)(const Z* z, size_t rows, size_t m, const int8_t* y, size_t k, size_t first, size_t last,
                        int64_t* out);
@@ -130,6 +137,8 @@ struct Kernels {
   std::tuple<Stumps<float, float, float>, Stumps<float, float, int8_t>, Stumps<double, double, double>,
              Stumps<double, double, int8_t>, Stumps<uint8_t, int16_t, int8_t>, Stumps<int8_t, int16_t, int8_t>>
       stumps;
+  std::tuple<Cells<float>, Cells<double>, Cells<int32_t>> cells;
+  std::tuple<Matches<uint8_t>, Matches<int32_t>> matches;
   std::tuple<Gates<int8_t>, Gates<int16_t>, Gates<float>, Gates<double>> gates;
   std::tuple<Cross<int8_t>, Cross<int16_t>> cross;
   std::tuple<Scores<int8_t, float>, Scores<int8_t, double>, Scores<int16_t, float>, Scores<int16_t, double>> scores;

@@ -126,6 +126,29 @@ bool stumps(In<X> x, Row<int32_t> coordinates, Row<Limit> thresholds, Y height, 
   return kernel(x.data(), x.shape(0), d, coordinates.data(), thresholds.data(), m, height, out.data());
 }
 
+template <class X>
+void cells(In<X> x, In<int32_t> coordinates, In<X> thresholds, Row<int32_t> flips, Out<int32_t> out) {
+  const size_t trees = coordinates.shape(0), depth = coordinates.shape(1), d = x.shape(1);
+  require(thresholds.shape(0) == trees && thresholds.shape(1) == depth && depth < 31 && flips.shape(0) == trees &&
+              out.shape(0) == x.shape(0) && out.shape(1) == trees,
+          "cells: the shapes do not agree");
+  for (size_t k = 0; k < trees * depth; k++)
+    require(coordinates.data()[k] >= 0 && size_t(coordinates.data()[k]) < d, "cells: a coordinate is out of range");
+  nb::gil_scoped_release free;
+  const auto kernel = std::get<Cells<X>>(chosen->kernels().cells);
+  kernel(x.data(), x.shape(0), d, coordinates.data(), thresholds.data(), flips.data(), trees, depth, out.data());
+}
+
+template <class X>
+void matches(In<X> a, In<X> b, Out<int32_t> out) {
+  require(a.shape(1) == b.shape(1) && a.shape(1) < size_t(1) << 31 && out.shape(0) == a.shape(0) &&
+              out.shape(1) == b.shape(0),
+          "matches: the shapes do not agree");
+  nb::gil_scoped_release free;
+  const auto kernel = std::get<Matches<X>>(chosen->kernels().matches);
+  kernel(a.data(), a.shape(0), b.data(), b.shape(0), a.shape(1), out.data());
+}
+
 // ---- cosines and sines ----
 
 size_t pairs_of(size_t columns, size_t alone) {
@@ -432,6 +455,16 @@ void bind_few(nb::module_& m) {
   m.def("scores", scores<Z, double>, exact(), exact(), exact());
 }
 
+template <class X>
+void bind_cells(nb::module_& m) {
+  m.def("cells", cells<X>, exact(), exact(), exact(), exact(), exact());
+}
+
+template <class X>
+void bind_matches(nb::module_& m) {
+  m.def("matches", matches<X>, exact(), exact(), exact());
+}
+
 template <class X, class Limit, class Y>
 void bind_stumps(nb::module_& m) {
   m.def("stumps", stumps<X, Limit, Y>, exact(), exact(), exact(), nb::arg(), exact());
@@ -497,6 +530,11 @@ NB_MODULE(_native, m) {
   bind_structured<int16_t>(m);
   bind_stumps<uint8_t, int16_t, int8_t>(m);
   bind_stumps<int8_t, int16_t, int8_t>(m);
+  bind_cells<float>(m);
+  bind_cells<double>(m);
+  bind_cells<int32_t>(m);
+  bind_matches<uint8_t>(m);
+  bind_matches<int32_t>(m);
   bind_binned<int8_t>(m);
   bind_binned<float>(m);
   bind_binned<double>(m);

@@ -170,6 +170,24 @@ def stumps(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, heigh
     return out
 
 
+@serves(
+    dtypes=NUMBERS, when=lambda x, c, thresholds, f: x.dtype == thresholds.dtype, note="thresholds of the same dtype"
+)
+def cells(x: np.ndarray, coordinates: np.ndarray, thresholds: np.ndarray, flips: np.ndarray) -> np.ndarray:
+    x, coordinates, thresholds, flips = map(np.ascontiguousarray, (x, coordinates, thresholds, flips))
+    out = np.empty((len(x), len(flips)), dtype=np.int32)
+    over_rows(lambda rows: _native.cells(x[rows], coordinates, thresholds, flips, out[rows]), len(x), ROWS)
+    return out
+
+
+@serves(dtypes=("uint8", "int32"), when=lambda a, b: a.dtype == b.dtype)
+def matches(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    a, b = map(np.ascontiguousarray, (a, b))
+    out = np.empty((len(a), len(b)), dtype=np.int32)
+    over_rows(lambda rows: _native.matches(a[rows], b, out[rows]), len(a), ROWS)
+    return out
+
+
 @serves(dtypes=FLOATS)
 def quantize(x: np.ndarray, center: np.ndarray, step: float, low: int, high: int) -> np.ndarray:
     x, out = np.ascontiguousarray(x), np.empty(x.shape, dtype=np.uint8 if low == 0 else np.int8)
