@@ -14,7 +14,7 @@ from ..bases.design import Design
 from ..bases.heuristics import SAMPLE
 from ..blocks import Blocks, MemoryBlocks
 from ..config import memory_budget
-from ..models.columns import Dtypes, check_rows, dtypes_for, meet_blocks, recipe_of, rows_to_predict
+from ..models.checks import Dtypes, check_rows, dtypes_for, meet_blocks, recipe_of, rows_to_predict
 from ..models.sampling import Sample
 from ..models.unlabelled import (
     FeatureMoments,

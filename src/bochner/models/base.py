@@ -18,15 +18,22 @@ from ..moments import FoldedMoments, Moments
 from ..solvers import SolverLike
 from ..solvers.matching import require_torch
 from ..solvers.matrix_free import Sums
-from .checks import check_weights, split_target, with_recipe
-from .columns import check_rows_and_targets, forget_columns, meet_blocks, recipe_of
+from .checks import (
+    check_rows_and_targets,
+    check_weights,
+    forget_columns,
+    meet_blocks,
+    recipe_of,
+    split_target,
+    with_recipe,
+)
 from .designing import ChosenDesign
 from .feature_fit import fit_features
 from .fitted import FittedFeatureModel
 from .parameters import adds_rows, new_basis
+from .partial_fit import add_rows, merged, train_on, truncated, without_rows
 from .preparation import DataSummary, OpenJournal, Preparation, PreparedData, given_data
 from .sampling import RowsByNumber, Sample
-from .streaming import add_rows, merged, train_on, truncated, without_rows
 from .target_codes import LabelCounts, TargetSums
 
 # What a checkpoint may hold beside numbers.

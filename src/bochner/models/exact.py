@@ -17,17 +17,16 @@ from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvarian
 from ..maps.scaling import ColumnScaler
 from ..penalties import Chosen, FromKernel, FromVMatrix, KernelFolds
 from ..penalties.search import candidates
-from ..solvers import HeldOutScores, Solution
+from ..solvers import Solution
 from ..solvers.kernel_rows import KernelRows, solve_rows
 from ..solvers.leave_one_out import from_kernel
 from ..solvers.problem import Alpha
 from ..streams import sample_rows
 from ..validation import require_choice, require_positive, require_squares
 from .calibration import probabilities, temperature
-from .checks import row_slices
-from .columns import check_arrays
-from .exact_explaining import explain_exact
+from .checks import check_arrays, row_slices
 from .exact_saving import centring, from_state, to_state
+from .explaining import explain_exact
 from .parameters import checked_alpha
 from .preparation import GivenData, prepare_block
 from .regressor import MultiOutputRegressor
@@ -50,6 +49,7 @@ class KernelRidgeModel(BaseEstimator):
     invariants: bool
     scale: str | None
     _targets: TargetEncoder  # there after a fit
+    temperature_: float  # of a classifier
 
     @abstractmethod
     def _encoder(self) -> TargetEncoder:
@@ -87,7 +87,9 @@ class KernelRidgeModel(BaseEstimator):
         self.kernel_ = self._settled_kernel(X)
         rows = KernelRows(self.kernel_(X), block._replace(X=X), self.fit_intercept)
         solution, chosen = self._solve(rows, alpha)
-        self._calibrate(solution.held_out)
+        held_out = solution.held_out
+        if held_out is not None and self._classifies:
+            self.temperature_ = temperature(held_out.scores, held_out.codes, held_out.weight)
         self.X_fit_, self.dual_coef_ = X.copy(), solution.coefficients
         self.intercept_ = solution.intercepts + self._targets.offset
         self.alpha_, self.solution_, self.penalty_ = solution.alpha, replace(solution, held_out=None), chosen.note
@@ -124,9 +126,6 @@ class KernelRidgeModel(BaseEstimator):
         if self.scale is not None:
             require_choice("scale", self.scale, ["auto", "robust", "standard"])
         return checked_alpha(self.alpha)
-
-    def _calibrate(self, held_out: HeldOutScores | None) -> None:
-        """Learn how to make probabilities; regression has none."""
 
     def _settled_scaler(self, block: Block) -> ColumnScaler | None:
         """How columns are scaled: as asked, or as rows left out of a sample are predicted best."""
@@ -480,7 +479,3 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
             Probabilities, in the order of `classes_`.
         """
         return probabilities(self.decision_function(X), self.temperature_)
-
-    def _calibrate(self, held_out: HeldOutScores | None) -> None:
-        assert held_out is not None
-        self.temperature_ = temperature(held_out.scores, held_out.codes, held_out.weight)

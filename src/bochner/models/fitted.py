@@ -19,14 +19,13 @@ from ..bases.design import Design
 from ..moments import FoldedMoments, Moments, times_columns
 from ..solvers import Solution
 from ..validation import FitWarning, option
-from .checks import refuse_selection
-from .columns import Dtypes, check_rows, dtypes_for, rows_to_predict
+from .checks import Dtypes, check_rows, dtypes_for, refuse_selection, rows_to_predict
 from .explaining import expected, explain
 from .feature_fit import FeatureFit
 from .fitting import Fit, Limited
 from .parameters import ModelParameters
+from .partial_fit import solved, with_sums
 from .saving import from_state, to_state, write
-from .streaming import solved, with_sums
 from .targets import TargetEncoder
 
 

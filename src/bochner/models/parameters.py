@@ -18,7 +18,7 @@ from ..solvers import Problem, Solver, SolverLike
 from ..solvers.matching import SOLVERS, choose_solver, require_combination, trains_on_batches
 from ..solvers.problem import Alpha
 from ..validation import require_choice, require_positive
-from .columns import dtypes_for
+from .checks import dtypes_for
 
 DEFAULT_FEATURES = 1000
 

@@ -20,8 +20,7 @@ from ..solvers.units import MEASURED
 from ..streams import sample_rows
 from ..validation import require_finite
 from . import trials
-from .checks import check_weights, split_target
-from .columns import Dtypes, check_arrays, encode_first, remember_columns
+from .checks import Dtypes, check_arrays, check_weights, encode_first, remember_columns, split_target
 from .sampling import RowsByNumber, Sample
 from .target_codes import LabelCounts, TargetCoding, TargetSums
 from .targets import TargetEncoder

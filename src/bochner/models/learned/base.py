@@ -26,9 +26,8 @@ from ...validation import (
     require_positive,
     require_squares,
 )
-from ..checks import refuse_selection, row_slices
-from ..columns import check_arrays
-from ..doubts import score_of
+from ..calibration import score_of, temperature
+from ..checks import check_arrays, refuse_selection, row_slices
 from ..explaining import prepared, score_in_words
 from ..fitting import Limited
 from ..preparation import GivenData, prepare_block
@@ -37,10 +36,10 @@ from ..targets import TargetEncoder
 from ..trials import SCALERS
 from .directions import Calibrated, Directions, Free, phases_of
 from .layer import features, input_gradient, projection_gradient
-from .losses import Loss
+from .losses import Loss, Squared
 from .objective import Objective
 from .optimisers import LEARNING_RATES, OPTIMISERS, Settings
-from .penalties import ALPHAS, FREQUENCY_ALPHAS, candidates, choose_penalties, folds
+from .penalties import ALPHAS, FREQUENCY_ALPHAS, candidates, choose_penalties, folds, held_out_scores
 from .projection import solve_output
 from .saving import from_state, to_state
 from .search import Learned, Method, learn
@@ -75,6 +74,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     verbose: int
     random_state: Any
     _targets: TargetEncoder  # there after a fit
+    temperature_: float  # of a classifier by the squared loss
     scaler_: ColumnScaler | None = None  # files of older versions have none
     _validated: CrossValidated | None = None  # nor this
 
@@ -165,10 +165,9 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         if chosen.held is not None:
             self._validated = score_of(*chosen.held, self._classifies, "folds that chose the penalties")
         self._keep(*best, size)
-        self._calibrate(best[1], method)
-
-    def _calibrate(self, objective: Objective, method: Method) -> None:
-        """Learn how to make probabilities of scores; most losses know it themselves."""
+        self.__dict__.pop("temperature_", None)
+        if self._classifies and isinstance(self._loss(), Squared):  # the other losses are those of probabilities
+            self.temperature_ = temperature(*held_out_scores(best[1], method))
 
     def _learned(self, objective: Objective, method: Method) -> Learned:
         if not self.early_stopping:

@@ -8,14 +8,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from ...validation import require_choice
-from ..calibration import probabilities, temperature
+from ..calibration import probabilities
 from ..regressor import MultiOutputRegressor
 from ..targets import LabelTargets, NumericTargets
 from .base import LearnedFourierModel
 from .losses import Logistic, Loss, Softmax, Squared, SquaredProbability
-from .objective import Objective
-from .penalties import held_out_scores
-from .search import Method
 
 
 class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
@@ -447,8 +444,3 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         if not hasattr(self, "temperature_"):
             raise ValueError("probabilities are not calibrated in files of older versions: fit again.")
         return probabilities(scores[:, 0] if scores.shape[1] == 1 else scores, self.temperature_)
-
-    def _calibrate(self, objective: Objective, method: Method) -> None:
-        self.__dict__.pop("temperature_", None)
-        if self.loss == "squared":
-            self.temperature_ = temperature(*held_out_scores(objective, method))
