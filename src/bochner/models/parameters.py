@@ -17,6 +17,7 @@ from ..maps import PRECISIONS
 from ..solvers import Problem, Solver, SolverLike
 from ..solvers.matching import SOLVERS, choose_solver, require_combination, trains_on_batches
 from ..solvers.problem import Alpha
+from ..typing import Penalty, RandomStateLike
 from ..validation import require_choice, require_positive
 from .checks import dtypes_for
 
@@ -53,7 +54,7 @@ class ModelParameters:
         Whether targets are labels.
     """
 
-    basis: Any
+    basis: Basis | str | None
     loss: Loss
     alpha: Alpha
     max_coefficient: float | None
@@ -62,7 +63,7 @@ class ModelParameters:
     precision: str | None
     scale: str | None
     linear: bool | str
-    random_state: Any
+    random_state: RandomStateLike
     classifies: bool
 
     @classmethod
@@ -123,7 +124,7 @@ def adds_rows(loss: str | LossLike, solver: str | SolverLike, bound: float | Non
     raise AttributeError("partial_fit needs loss='squared' or one of the solvers 'sgd', 'adam', 'doubly_stochastic'.")
 
 
-def checked_alpha(alpha: Any) -> Alpha:
+def checked_alpha(alpha: Penalty) -> Alpha:
     """alpha as a float, an array of floats, "auto", "loo" or "gcv"."""
     if isinstance(alpha, str):
         return require_choice("alpha", alpha, ["auto", "loo", "gcv"])

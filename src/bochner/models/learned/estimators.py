@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from ...kernels import Kernel
+from ...typing import ClassWeight, MatrixLike, Penalty, RandomStateLike
 from ...validation import require_choice
 from ..calibration import probabilities
 from ..regressor import MultiOutputRegressor
@@ -135,13 +135,13 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
         self,
         n_components: int = 100,
         *,
-        kernel: Any = "gaussian",
+        kernel: str | Kernel = "gaussian",
         bandwidth: float | str = "median",
         nu: float = 1.5,
         sampling: str = "iid",
         structure: str = "dense",
-        alpha: Any = "auto",
-        frequency_alpha: Any = "auto",
+        alpha: Penalty = "auto",
+        frequency_alpha: Penalty = "auto",
         optimizer: str = "lbfgs",
         variable_projection: bool = True,
         max_iter: int = 100,
@@ -154,7 +154,7 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
         fit_intercept: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -186,7 +186,7 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
     def _loss(self) -> Loss:
         return Squared()
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict targets.
 
         Parameters
@@ -327,14 +327,14 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         self,
         n_components: int = 100,
         *,
-        kernel: Any = "gaussian",
+        kernel: str | Kernel = "gaussian",
         bandwidth: float | str = "median",
         nu: float = 1.5,
         sampling: str = "iid",
         structure: str = "dense",
         loss: str = "logistic",
-        alpha: Any = "auto",
-        frequency_alpha: Any = "auto",
+        alpha: Penalty = "auto",
+        frequency_alpha: Penalty = "auto",
         optimizer: str = "lbfgs",
         variable_projection: bool = True,
         max_iter: int = 100,
@@ -345,10 +345,10 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         early_stopping: bool = False,
         scale: str | None = "auto",
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -393,7 +393,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         """The labels, sorted."""
         return self._targets.classes
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores of the classes.
 
         Parameters
@@ -408,7 +408,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         """
         return self._targets.decision(self._scores(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Return the label of the largest score of each row.
 
         Parameters
@@ -423,7 +423,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         """
         return self._targets.decode(self.decision_function(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the probabilities of the classes.
 
         For loss='squared' they are the softmax of the scores times `temperature_`.
