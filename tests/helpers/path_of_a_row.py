@@ -45,7 +45,7 @@ def fit_and_predict(folder):
         rows = bochner.read(Path(folder) / "rows.parquet", target="y")
         return bochner.RandomFeatureRegressor(bochner.RandomFourier(50), random_state=0).fit(rows)
 
-    model, fitting = files_passed(fit)
+    _, fitting = files_passed(fit)
     plain = bochner.RandomFeatureRegressor(bochner.RandomFourier(50), random_state=0)
     plain.fit(table[list("abcd")].to_numpy(), table["y"].to_numpy())
     _, predicting = files_passed(lambda: plain.predict(table[list("abcd")].to_numpy()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,8 @@ class RandomFeatureModel(FittedFeatureModel):
         given = given_data(X, y, sample_weight, parameters.dtypes)
         if given.in_blocks:
             meet_blocks(self, given.X, None if first else self.design_.n_features_in_)
-            return how.blocks(given.X)
+            samples = parameters.samples(given.X.n_rows, given.X.n_columns) if whole else ()
+            return replace(how, samples=samples).blocks(given.X)
         if is_torch(given.X):
             require_torch(parameters.loss, parameters.solver, parameters.max_coefficient)
         y_numeric = not encoder.classifies

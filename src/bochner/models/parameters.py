@@ -101,6 +101,15 @@ class ModelParameters:
         """The solver for so many rows, and why."""
         return choose_solver(self.solver, self.loss, self.max_coefficient, rows, design.n_components)
 
+    def samples(self, rows: int, columns: int) -> tuple[tuple[int, int], ...]:
+        """Samples, (how many, seed), of so many rows that the solver will take: the first pass draws them."""
+        fewest = new_basis(self.basis).n_components
+        if not isinstance(fewest, int | np.integer) or fewest < 1:
+            return ()  # which the fit of the basis refuses
+        most = int(fewest) + (0 if self.linear is False else 2 * columns)  # as many as linear parts have
+        solver, _ = choose_solver(self.solver, self.loss, self.max_coefficient, rows, most)
+        return solver.samples(int(fewest), most)
+
     def problem(self, design: Design, blocks: Blocks, outputs: int) -> Problem:
         """What a solver is given; rows have targets of so many outputs."""
         bound = None if self.max_coefficient is None else self.max_coefficient / design.n_components
