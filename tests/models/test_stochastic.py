@@ -151,8 +151,8 @@ def test_the_regime_of_mckernel():
             batch_size=10, learning_rate=0.001 * m / 2, epochs=20, momentum=0.0, schedule="constant", validation=0
         )
         model = RandomFeatureClassifier(basis, loss="logistic", alpha=1e-6, solver=method).fit(X[:700], LABELS[:700])
-        assert learned_numbers(model) == classes * (2 * padded * expansions + 1)
-        assert f"learned: {learned_numbers(model):,} numbers" in model.explain_fit()
+        assert learned_numbers(model.solution_, True) == classes * (2 * padded * expansions + 1)
+        assert f"learned: {learned_numbers(model.solution_, True):,} numbers" in model.explain_fit()
         scores.append(model.score(X[700:], LABELS[700:]))
     assert scores[1] > scores[0]
     assert scores[1] > 0.88

@@ -24,6 +24,7 @@ from ..maps.base import frozen
 from ..maps.quantize import Quantizer, choose_quantizer
 from ..maps.rows import in_precision
 from ..streams import sample_rows
+from ..typing import MatrixLike, RandomStateLike
 from ..validation import require_choice, require_integer
 from .checking import checked_rows
 from .heuristics import SAMPLE, different_rows, draw_seed, largest_size
@@ -86,7 +87,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     n_components: int
     precision: str | None
-    random_state: Any
+    random_state: RandomStateLike
     map_: UnitMap
     quantizer_: Quantizer
 
@@ -110,7 +111,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     # ---- the scikit-learn face ----
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: object = None) -> Self:
         """Settle the seed and the numbers that depend on the data, such as the bandwidth.
 
         Parameters
@@ -126,8 +127,9 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
             The fitted basis itself.
         """
         self._forget()
-        X = self._validate(X, reset=True)
-        return self._fit_rows(to_host(X[like(sample_rows(X.shape[0], SAMPLE, seed=0), X)]), largest_size(X))
+        rows = self._validate(X, reset=True)
+        sample = like(sample_rows(rows.shape[0], SAMPLE, seed=0), rows)
+        return self._fit_rows(to_host(rows[sample]), largest_size(rows))
 
     def fit_sample(self, rows: Any, largest: float) -> Self:
         """Do what `fit` does from sampled rows alone: for rows that are not in memory.
@@ -173,7 +175,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         )  # fmt: skip
         self._n_features_out = self._m
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> Any:
         """Compute the features of the rows of X.
 
         Parameters
@@ -188,7 +190,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """
         return self.features(X)
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: MatrixLike) -> Any:
         """Compute the features as a numpy array or CSR matrix, whatever `set_output` says.
 
         Parameters
@@ -224,7 +226,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         yield from self.map_.tiles(self._checked(X), columns, first)
 
-    def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
+    def kernel(self, X: MatrixLike, Z: MatrixLike | None = None) -> np.ndarray:
         """Compute the exact kernel that the features approximate.
 
         Parameters
@@ -462,12 +464,12 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         shared = {part.precision for part in parts}
         return BasisUnion([clone(part) for part in parts], precision=shared.pop() if len(shared) == 1 else None)
 
-    def _checked(self, X: Any, reset: bool = False) -> Any:
+    def _checked(self, X: MatrixLike, reset: bool = False) -> Any:
         """X as a float (or, for integer precisions, also 8-bit) matrix, dense or CSR, of the columns of the fit."""
         floats = ["float64", "float32"]
         dtypes = [*floats, "uint8", "int8"] if self.is_integer and self.kind.takes_bytes else floats
         return checked_rows(self, X, dtypes, reset)
 
-    def _validate(self, X: Any, reset: bool) -> Any:
+    def _validate(self, X: MatrixLike, reset: bool) -> Any:
         """Checked rows in the precision of the basis; NaN and infinity are refused."""
         return in_precision(self._checked(X, reset), self.precision)

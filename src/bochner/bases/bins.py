@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..maps.bins import BinsMap
+from ..typing import RandomStateLike
 from ..validation import require_integer
 from .base import Basis, Bounds
 from .heuristics import settle_bandwidth
@@ -74,7 +75,7 @@ class RandomBins(Basis):
         n_grids: int = 50,
         bandwidth: float | str = "median",
         precision: str | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.n_grids = n_grids

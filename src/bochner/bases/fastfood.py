@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import BallMatern, Gaussian, Radial
+from ..kernels import BallMatern, Gaussian, Kernel, Radial
 from ..maps.fastfood import FastfoodMap
 from ..maps.hadamard import integer_shift, padded_size
+from ..typing import RandomStateLike
 from .base import Basis, Bounds
 from .frequencies import FrequencyBasis
 from .stored import largest_factor
@@ -92,12 +93,12 @@ class Fastfood(FrequencyBasis):
         self,
         n_components: int = 100,
         *,
-        kernel: Any = "gaussian",
+        kernel: str | Kernel = "gaussian",
         bandwidth: float | str = "median",
         degree: int = 40,
         calibration: Any = None,
         precision: str | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel

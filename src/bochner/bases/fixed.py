@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..maps.fixed import FixedFourierMap
+from ..typing import ArrayLike, RandomStateLike
 from ..validation import require_finite
 from .base import Basis, Bounds
 from .stored import largest_factor
@@ -68,7 +69,12 @@ class FixedFourier(Basis):
     has_units = True  # frequencies are
 
     def __init__(
-        self, frequencies: Any, *, phases: Any = None, precision: str | None = None, random_state: Any = None
+        self,
+        frequencies: ArrayLike,
+        *,
+        phases: ArrayLike | None = None,
+        precision: str | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.frequencies = frequencies
         self.phases = phases

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import Cauchy, Coordinatewise, Gaussian, Laplacian, Matern, Radial
+from ..kernels import Cauchy, Coordinatewise, Gaussian, Kernel, Laplacian, Matern, Radial
 from ..maps.fourier import SAMPLINGS, FourierMap, require_few_columns
+from ..typing import RandomStateLike
 from ..validation import require_choice
 from .base import Bounds
 from .frequencies import FrequencyBasis
@@ -96,13 +97,13 @@ class RandomFourier(FrequencyBasis):
         self,
         n_components: int = 100,
         *,
-        kernel: Any = "gaussian",
+        kernel: str | Kernel = "gaussian",
         bandwidth: float | str = "median",
         nu: float = 1.5,
         pairs: bool = True,
         sampling: str = "iid",
         precision: str | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel

@@ -11,6 +11,7 @@ import numpy as np
 from ..fields import require_sound
 from ..kernels import BallMatern, Kernel, ShiftInvariant
 from ..maps.frequencies import KERNEL
+from ..typing import MatrixLike
 from ..validation import require_choice
 from .base import Basis
 from .heuristics import settle_bandwidth
@@ -38,7 +39,7 @@ class KernelOf:
         self._basis = basis
         self.parameter = vars(basis)["kernel"]
 
-    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+    def __call__(self, X: Any, Z: MatrixLike | None = None) -> np.ndarray:
         """The exact kernel that the features approximate."""
         return Basis.kernel(self._basis, X, Z)
 

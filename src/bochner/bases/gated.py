@@ -9,6 +9,7 @@ import numpy as np
 from ..maps.gated import GatedMap
 from ..maps.quantize import projection_scale
 from ..maps.rows import row_norms, to_dense
+from ..typing import RandomStateLike
 from ..validation import require_integer
 from .base import Basis, Bounds
 
@@ -78,7 +79,7 @@ class GatedLinear(Basis):
         pool_size: int = 4,
         sparse_output: bool = False,
         precision: str | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.pool_size = pool_size

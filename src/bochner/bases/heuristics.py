@@ -12,12 +12,13 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
 from ..maps.quantize import round_digits
+from ..typing import RandomStateLike
 from ..validation import require_choice, require_positive
 
 SAMPLE = 500  # rows from which bandwidths and scales are learned
 
 
-def draw_seed(random_state: Any) -> int:
+def draw_seed(random_state: RandomStateLike) -> int:
     """An integer random_state is the seed itself; None, RandomState and Generator give a drawn one."""
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return int(random_state)

@@ -12,6 +12,7 @@ from ..maps.hadamard import integer_shift, padded_size
 from ..maps.maxout import MaxoutMap
 from ..maps.quantize import projection_scale
 from ..maps.rows import row_norms, to_dense
+from ..typing import RandomStateLike
 from ..validation import require_integer
 from .base import Basis, Bounds
 
@@ -100,7 +101,7 @@ class RandomMaxout(Basis):
         structured: bool = False,
         center: bool = True,
         precision: str | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.pool_size = pool_size

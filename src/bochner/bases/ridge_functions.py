@@ -11,6 +11,7 @@ from ..maps.quantize import fixed_point, round_digits
 from ..maps.ridge_functions import PORTABLE, RidgeMap, activation_table, table_cell
 from ..maps.rows import row_norms
 from ..streams import int8_normal_deviation
+from ..typing import RandomStateLike
 from ..validation import require_choice, require_positive
 from .base import Basis, Bounds
 
@@ -82,7 +83,7 @@ class RandomRidge(Basis):
         scale: float = 1.0,
         bias_scale: float = 1.0,
         precision: str | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.activation = activation

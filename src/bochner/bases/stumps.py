@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..maps.stumps import StumpsMap
+from ..typing import RandomStateLike
 from ..validation import require_choice, require_positive
 from .base import Basis, Bounds
 
@@ -73,7 +74,7 @@ class RandomStumps(Basis):
         thresholds: str = "uniform",
         radius: float | str = "max",
         precision: str | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.thresholds = thresholds

@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse
 
 from ..arrays import Array, arange, like, namespace, to_host
 from ..streams import Stream
+from ..typing import MatrixLike
 from .aggregate import AfterMap, Aggregate
 from .engine import reduce
 from .partitions import rows_per_block
@@ -440,3 +441,6 @@ def stack(parts: Any) -> Any:
     if scipy.sparse.issparse(parts[0]):
         return scipy.sparse.vstack(parts, format="csr")
     return namespace(parts[0]).concatenate(parts)
+
+
+RowsLike: TypeAlias = MatrixLike | Blocks  # rows that models take

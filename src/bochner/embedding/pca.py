@@ -12,9 +12,9 @@ from ..arrays import like, to_numpy
 from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import SAMPLE
-from ..blocks import Blocks, MemoryBlocks
+from ..blocks import Blocks, MemoryBlocks, RowsLike
 from ..config import memory_budget
-from ..models.columns import Dtypes, check_rows, dtypes_for, meet_blocks, recipe_of, rows_to_predict
+from ..models.checks import Dtypes, check_rows, dtypes_for, meet_blocks, recipe_of, rows_to_predict
 from ..models.sampling import Sample
 from ..models.unlabelled import (
     FeatureMoments,
@@ -26,6 +26,7 @@ from ..models.unlabelled import (
     settle,
 )  # fmt: skip
 from ..streams import Stream
+from ..typing import RandomStateLike, VectorLike
 from ..validation import require_choice, require_finite, require_integer, require_numbers
 from .back import WayBack
 from .picture import scatter
@@ -115,7 +116,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def __init__(
         self,
-        basis: Any = None,
+        basis: Basis | None = None,
         n_components: int = 2,
         *,
         solver: str = "auto",
@@ -123,7 +124,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         n_passes: int = 1,
         kept_rows: int = 1000,
         scale: str | None = "auto",
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.basis = basis
         self.n_components = n_components
@@ -136,7 +137,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # ---- fitting ----
 
-    def fit(self, X: Any, y: Any = None) -> FeaturePCA:
+    def fit(self, X: RowsLike, y: object = None) -> FeaturePCA:
         """Fit the components to the rows of X.
 
         Parameters
@@ -162,7 +163,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self._principal()
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> FeaturePCA:
+    def partial_fit(self, X: RowsLike, y: object = None) -> FeaturePCA:
         """Add rows. The first call settles the basis; components are computed when they are read.
 
         Parameters
@@ -189,7 +190,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self._solved = self._inverse = None
         return self
 
-    def _begin(self, X: Any) -> Blocks:
+    def _begin(self, X: RowsLike) -> Blocks:
         """Settle the basis, and the way to the components, from the first rows."""
         blocks = self._ready(X, first=True)
         sample = sample_of(blocks, max(SAMPLE, self.kept_rows))
@@ -270,7 +271,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # ---- there and back ----
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: RowsLike) -> Any:
         """Compute the components of the rows of X: (features - mean) times components.
 
         Parameters
@@ -286,7 +287,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self, "_sums")
         return like(self._project(X), X)
 
-    def _project(self, X: Any) -> np.ndarray:
+    def _project(self, X: RowsLike) -> np.ndarray:
         found = self._principal()
         weights = float(self.design_.scale_) * found.components.T
         offset = found.components @ found.mean
@@ -297,7 +298,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             out[rows] = self.design_.features(part) @ weights - offset
         return out
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: RowsLike) -> np.ndarray:
         """Guess the rows that have given components.
 
         Few points of the space of features are the features of a row, so there is no inverse, but a best guess: the
@@ -328,7 +329,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._inverse = WayBack.learned(images, dense, self.design_.scaler)
         return like(self._inverse(T), X)
 
-    def plot(self, X: Any, labels: Any = None, *, ax: Any = None) -> Any:
+    def plot(self, X: RowsLike, labels: VectorLike | None = None, *, ax: Any = None) -> Any:
         """Draw the first two components of the rows of X, or of 10,000 sampled ones.
 
         Parameters
@@ -365,7 +366,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _dtypes(self) -> Dtypes:
         return dtypes_for(getattr(self.basis, "precision", None))
 
-    def _ready(self, X: Any, first: bool) -> Blocks:
+    def _ready(self, X: RowsLike, first: bool) -> Blocks:
         """Valid rows in blocks; the first are remembered by their columns, later ones must be alike."""
         X = in_blocks(to_numpy(X), self._dtypes)
         if isinstance(X, Blocks):

@@ -24,6 +24,7 @@ from ..maps.base import read_only
 from ..maps.quantize import round_digits
 from ..maps.rows import require_arrays
 from ..streams import Stream
+from ..typing import ArrayLike, MatrixLike, RandomStateLike
 from ..validation import require_choice, require_integer
 from .packing import bits_per_code, count_differences, pack
 
@@ -166,7 +167,7 @@ class MaxoutHash(Basis):
         pool_size: int = 8,
         center: bool = False,
         precision: str | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_codes = n_codes
         self.pool_size = pool_size
@@ -186,7 +187,7 @@ class MaxoutHash(Basis):
 
     # ---- codes and distances ----
 
-    def encode(self, X: Any) -> np.ndarray:
+    def encode(self, X: MatrixLike) -> np.ndarray:
         """Compute the codes of rows, packed to bits.
 
         Parameters
@@ -219,7 +220,7 @@ class MaxoutHash(Basis):
         A = self._require_packed(A)
         return count_differences(A, A if B is None else self._require_packed(B)) / self._m
 
-    def standard_error(self, distance: Any) -> np.ndarray:
+    def standard_error(self, distance: ArrayLike) -> np.ndarray:
         """Return the standard error of a distance D, sqrt(D (1 - D) / (n_codes - 1)).
 
         Parameters
@@ -239,7 +240,7 @@ class MaxoutHash(Basis):
             raise ValueError("distances are shares of codes, from 0 to 1.")
         return np.sqrt(distance * (1.0 - distance) / (self._m - 1))
 
-    def margins(self, X: Any) -> np.ndarray:
+    def margins(self, X: MatrixLike) -> np.ndarray:
         """Compute by how much each projection is below the largest of its pool.
 
         Parameters
@@ -253,9 +254,9 @@ class MaxoutHash(Basis):
             The differences; 0 for the largest itself.
         """
         check_is_fitted(self)
-        X = self.map_.rows(self._checked(X))
-        projections = self.map_.project(self.map_.prepared(X), self.map_.weights(dtype=X.dtype))
-        pools = projections.reshape(X.shape[0], self._m, self._q)
+        rows = self.map_.rows(self._checked(X))
+        projections = self.map_.project(self.map_.prepared(rows), self.map_.weights(dtype=rows.dtype))
+        pools = projections.reshape(rows.shape[0], self._m, self._q)
         return pools.max(axis=2, keepdims=True) - pools
 
     def _require_packed(self, codes: np.ndarray) -> np.ndarray:

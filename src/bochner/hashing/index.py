@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -12,6 +10,7 @@ from ..arrays import to_numpy
 from ..bases.heuristics import SAMPLE, draw_seed, largest_size
 from ..blocks import MemoryBlocks, rows_per_block
 from ..streams import sample_rows
+from ..typing import ArrayLike, MatrixLike, RandomStateLike
 from ..validation import require_choice, require_finite, require_integer, require_numbers
 from .codes import MaxoutHash
 from .distances import METRICS, distances_from
@@ -84,7 +83,7 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         metric: str = "euclidean",
         center: bool = True,
         precision: str | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_tables = n_tables
         self.codes_per_table = codes_per_table
@@ -97,7 +96,7 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
 
     # ---- rows come and go ----
 
-    def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> MaxoutIndex:
+    def fit(self, X: MatrixLike, y: object = None, *, ids: ArrayLike | None = None) -> MaxoutIndex:
         """Make the tables, and add the rows of X.
 
         Parameters
@@ -127,7 +126,7 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         self._rows, self._tables, self._next_id = X[:0], Tables.empty(tables), 0
         return self._insert(X, ids)
 
-    def add(self, X: Any, ids: Any = None) -> MaxoutIndex:
+    def add(self, X: MatrixLike, ids: ArrayLike | None = None) -> MaxoutIndex:
         """Add rows.
 
         Parameters
@@ -145,7 +144,7 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         check_is_fitted(self)
         return self._insert(self._validate(X, reset=False), ids)
 
-    def remove(self, ids: Any) -> MaxoutIndex:
+    def remove(self, ids: ArrayLike) -> MaxoutIndex:
         """Remove rows; nothing is left of them.
 
         Parameters
@@ -168,7 +167,7 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         self._tables = self._tables.without_rows(kept)
         return self
 
-    def _insert(self, X: np.ndarray, ids: Any) -> MaxoutIndex:
+    def _insert(self, X: np.ndarray, ids: ArrayLike | None) -> MaxoutIndex:
         ids = self._next_id + np.arange(len(X)) if ids is None else checked_ids(ids)
         if len(ids) != len(X):
             raise ValueError(f"X has {len(X)} rows but there are {len(ids)} ids.")
@@ -188,7 +187,7 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
     # ---- queries ----
 
     def query(
-        self, X: Any, k: int = 10, *, n_probes: int | None = None, max_candidates: int | None = None,
+        self, X: MatrixLike, k: int = 10, *, n_probes: int | None = None, max_candidates: int | None = None,
         return_counts: bool = False,
     ) -> tuple[np.ndarray, ...]:  # fmt: skip
         """Find the nearest of the rows in the buckets of each query.
@@ -261,12 +260,12 @@ class MaxoutIndex(SavedIndex, BaseEstimator):
         require_short(codes, self.pool_size)
         return codes
 
-    def _validate(self, X: Any, reset: bool) -> np.ndarray:
-        X = to_numpy(X)
-        require_numbers(X)
-        X = validate_data(self, X, reset=reset, dtype=KEPT, ensure_all_finite=False)
-        require_finite(X)
-        return X
+    def _validate(self, X: MatrixLike, reset: bool) -> np.ndarray:
+        given = to_numpy(X)
+        require_numbers(given)
+        rows: np.ndarray = validate_data(self, given, reset=reset, dtype=KEPT, ensure_all_finite=False)
+        require_finite(rows)
+        return rows
 
 
 def most_frequent(found: np.ndarray, limit: int | None) -> np.ndarray:

@@ -22,6 +22,7 @@ from ..fields import (
     whole,
 )
 from ..models.saving import PARTS, write
+from ..typing import ArrayLike
 from ..validation import require_integer
 from .codes import MaxoutHash
 from .packing import bits_per_code
@@ -121,7 +122,7 @@ def require_short(codes: int, pool_size: int) -> None:
         )
 
 
-def checked_ids(ids: Any) -> np.ndarray:
+def checked_ids(ids: ArrayLike) -> np.ndarray:
     """Ids as int64, all different."""
     ids = np.atleast_1d(np.asarray(ids))
     if ids.ndim != 1 or (len(ids) and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() > LARGEST_ID)):

@@ -10,10 +10,11 @@ from scipy.linalg import eigvalsh
 
 from ..bases import RandomFourier
 from ..bases.design import Design
-from ..blocks import Block, MemoryBlocks
+from ..blocks import Block, MemoryBlocks, RowsLike
 from ..config import memory_budget
 from ..costs import Cost, Work, choose_exact, cost, gram_bytes, machine, seconds_of
 from ..moments import Moments
+from ..typing import VectorLike
 from .classifier import RandomFeatureClassifier
 from .contest import Contender, Field
 from .designing import wanted_of
@@ -114,7 +115,12 @@ class Advice:
 
 
 def advise(
-    X: Any, y: Any = None, *, target: str | None = None, classification: bool | None = None, random_state: int = 0
+    X: RowsLike,
+    y: VectorLike | None = None,
+    *,
+    target: str | None = None,
+    classification: bool | None = None,
+    random_state: int = 0,
 ) -> Advice:
     """Recommend settings for random Fourier features, and say what a fit will cost.
 

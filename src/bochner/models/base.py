@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,22 +12,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import is_torch, like
 from ..bases import REGISTRY, Basis
-from ..blocks import Blocks, Journal
+from ..blocks import Blocks, Journal, RowsLike
 from ..config import get_config
 from ..losses import LossLike
 from ..moments import FoldedMoments, Moments
 from ..solvers import SolverLike
 from ..solvers.matching import require_torch
 from ..solvers.matrix_free import Sums
-from .checks import check_weights, split_target, with_recipe
-from .columns import check_rows_and_targets, forget_columns, meet_blocks, recipe_of
+from ..typing import ArrayLike, VectorLike
+from .checks import (
+    check_rows_and_targets,
+    check_weights,
+    forget_columns,
+    meet_blocks,
+    recipe_of,
+    split_target,
+    with_recipe,
+)
 from .designing import ChosenDesign
 from .feature_fit import fit_features
 from .fitted import FittedFeatureModel
 from .parameters import adds_rows, new_basis
+from .partial_fit import add_rows, merged, train_on, truncated, without_rows
 from .preparation import DataSummary, OpenJournal, Preparation, PreparedData, given_data
 from .sampling import RowsByNumber, Sample
-from .streaming import add_rows, merged, train_on, truncated, without_rows
 from .target_codes import LabelCounts, TargetSums
 
 # What a checkpoint may hold beside numbers.
@@ -43,9 +52,9 @@ class RandomFeatureModel(FittedFeatureModel):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: RowsLike,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
         *,
         target: str | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -94,12 +103,12 @@ class RandomFeatureModel(FittedFeatureModel):
 
     def _prepare(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        X: RowsLike,
+        y: VectorLike | None,
+        sample_weight: VectorLike | None,
         *,
         first: bool = False,
-        classes: Any = None,
+        classes: ArrayLike | None = None,
         whole: bool = False,
         open_journal: OpenJournal = lambda blocks: None,
     ) -> PreparedData:
@@ -111,12 +120,15 @@ class RandomFeatureModel(FittedFeatureModel):
         given = given_data(X, y, sample_weight, parameters.dtypes)
         if given.in_blocks:
             meet_blocks(self, given.X, None if first else self.design_.n_features_in_)
-            return how.blocks(given.X)
+            samples = parameters.samples(given.X.n_rows, given.X.n_columns) if whole else ()
+            return replace(how, samples=samples).blocks(given.X)
         if is_torch(given.X):
             require_torch(parameters.loss, parameters.solver, parameters.max_coefficient)
         y_numeric = not encoder.classifies
-        X, y = check_rows_and_targets(self, given.X, given.y, parameters.dtypes, reset=first, y_numeric=y_numeric)
-        return how.arrays(X, y, like(check_weights(given.weight, X.shape[0]), X))
+        rows, targets = check_rows_and_targets(
+            self, given.X, given.y, parameters.dtypes, reset=first, y_numeric=y_numeric
+        )
+        return how.arrays(rows, targets, like(check_weights(given.weight, rows.shape[0]), rows))
 
     def _job(self, blocks: Blocks) -> dict[str, Any]:
         """What must be the same for a fit to be taken up again: all but who does the work, and how it is shown."""
@@ -126,7 +138,14 @@ class RandomFeatureModel(FittedFeatureModel):
 
     # ---- rows that come and go ----
 
-    def _add_rows(self, X: Any, y: Any, sample_weight: Any, classes: Any, target: str | None) -> Any:
+    def _add_rows(
+        self,
+        X: RowsLike,
+        y: VectorLike | None,
+        sample_weight: VectorLike | None,
+        classes: ArrayLike | None,
+        target: str | None,
+    ) -> Any:
         """partial_fit: the first call settles the basis (and the precision), later ones only add their sums.
 
         A frame of more than plain numbers gets its recipe by the first call, too. After a fit, steps on batches begin
@@ -165,7 +184,7 @@ class RandomFeatureModel(FittedFeatureModel):
         self._fitted = merged(mine, others, self._parameters().loss)
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def forget(self, X: RowsLike, y: VectorLike | None, sample_weight: VectorLike | None = None) -> Any:
         """Take rows away again that were fitted before; of integer features no trace is left in the sums.
 
         What the first rows settled stays as it is: bandwidth, scaling and, for numbers, the mean that targets are
@@ -191,7 +210,13 @@ class RandomFeatureModel(FittedFeatureModel):
             self._fitted = without_rows(self._parameters(), found, blocks)
         return self
 
-    def grow(self, n_components: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> Any:
+    def grow(
+        self,
+        n_components: int,
+        X: RowsLike | None = None,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> Any:
         """Change the number of features, of which the first stay the same.
 
         Fewer features than were ever fitted come from the sums at hand, so that a learning curve costs one fit. More
@@ -269,7 +294,7 @@ def takes_more_rows(model: RandomFeatureModel) -> bool:
     return adds_rows(model.loss, model.solver, model.max_coefficient, model._encoder().classifies)
 
 
-def taken_from(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
+def taken_from(X: RowsLike, y: VectorLike | None, target: str | None) -> tuple[Any, Any]:
     """Rows and targets; the target column is taken out of a frame, and blocks have their own."""
     if not isinstance(X, Blocks):
         return split_target(X, y, target)

@@ -1,4 +1,4 @@
-"""What rows left out teach a fit: the temperature of its probabilities, or the width of its deviations.
+"""What rows left out teach a fit: the score to expect, the temperature of probabilities, the width of deviations.
 
 Probabilities are softmax(temperature f), or 1/(1 + exp(-temperature f)) for two classes.
 
@@ -8,14 +8,17 @@ likely whose scores come from a model that was not fitted to them. One number ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..arrays import Array, namespace, special, to_host
 from ..losses import Logistic, Loss
+from ..penalties import CrossValidated
 from ..solvers import OUT, HeldOutScores
+from ..solvers.problem import wrong
+from .fitting import Fit
 from .targets import TargetEncoder
 
 MANY = 100  # rows from which their leverages are told
@@ -105,3 +108,44 @@ def leverage_share(held_out: HeldOutScores | None) -> float:
         return 0.0
     leverage = np.sort(np.maximum(held_out.leverage, 0.0))
     return float(leverage[-max(1, len(leverage) // 100) :].sum() / max(leverage.sum(), np.finfo(float).tiny))
+
+
+# ---- the score to expect ----
+
+
+def validated_by(fit: Fit, held_out: HeldOutScores | None, classifies: bool) -> Fit:
+    """The fit with what rows left out say of it, where folds did not say it already."""
+    if held_out is None or held_out.how != OUT or len(held_out.scores) < 2:
+        return fit
+    weight = np.ones(len(held_out.scores)) if held_out.weight is None else held_out.weight
+    found = score_of(held_out.scores, held_out.codes, weight, classifies, "rows left out one by one")
+    if found is None:
+        return fit
+    if fit.validated is None:
+        return replace(fit, validated=found)
+    if fit.validated.standard_error is None and found.standard_error is not None:
+        among = found.rows / max(fit.validated.rows, 1)  # fewer rows than were judged by: their mean varies less
+        error = found.standard_error * float(np.sqrt(min(among, 1.0)))
+        return replace(fit, validated=replace(fit.validated, standard_error=error))
+    return fit
+
+
+def score_of(
+    scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, classifies: bool, how: str
+) -> CrossValidated | None:
+    """R^2 or the share of right labels, with its standard error, of scores by models not fitted to their rows.
+
+    None where no target varies.
+    """
+    y = codes.astype(np.float64)
+    if classifies:
+        losses = wrong(scores, y).astype(np.float64)[:, None]
+    else:
+        size = weight @ (y - weight @ y / weight.sum()) ** 2 / weight.sum()
+        losses = (scores - y)[:, size > 0] ** 2 / size[size > 0]
+    if not losses.shape[1]:
+        return None
+    rows = losses.mean(axis=1)
+    mean = float(weight @ rows / weight.sum())
+    error = float(np.sqrt(weight @ (rows - mean) ** 2 / weight.sum() / len(rows)))
+    return CrossValidated(1.0 - mean, error, len(rows), how)

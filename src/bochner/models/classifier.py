@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array, to_numpy
+from ..bases import Basis
+from ..blocks import RowsLike
 from ..losses import LossLike
 from ..solvers import SolverLike
+from ..typing import ArrayLike, ClassWeight, Penalty, RandomStateLike, VectorLike
 from .base import RandomFeatureModel, takes_more_rows
 from .calibration import Temperature, probabilities, temperature
 from .checks import check_weights
@@ -138,21 +141,21 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
 
     def __init__(
         self,
-        basis: Any = None,
+        basis: Basis | str | None = None,
         *,
         loss: str | LossLike = "squared",
-        alpha: Any = "auto",
+        alpha: Penalty = "auto",
         max_coefficient: float | None = None,
         solver: str | SolverLike = "auto",
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         precision: str | None = None,
         scale: str | None = "auto",
         linear: bool | str = "auto",
         device: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.basis = basis
         self.loss = loss
@@ -190,7 +193,13 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
 
     @available_if(takes_more_rows)
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
+        self,
+        X: RowsLike,
+        y: VectorLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        target: str | None = None,
     ) -> RandomFeatureClassifier:
         """Add rows: the result is that of one fit to all of them, with the basis of the first call.
 
@@ -217,7 +226,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         """
         return self._add_rows(X, y, sample_weight, classes, target)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: RowsLike) -> Array:
         """Compute the scores of the classes.
 
         Parameters
@@ -232,7 +241,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         """
         return self._targets.decision(self._scores(X))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: RowsLike) -> Array:
         """Return the label of the largest score of each row.
 
         Parameters
@@ -247,7 +256,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         """
         return self._targets.decode(self.decision_function(X))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> float:
         """Return the accuracy of the labels.
 
         Parameters
@@ -266,7 +275,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         """
         return score_of_rows(self.predict, X, y, sample_weight, classifies=True)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: RowsLike) -> Array:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
 
         The temperature is 1 for the logistic loss. For others `fit` learns it from scores of up to 1,000 rows by a
@@ -291,7 +300,9 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
             )
         return probabilities(scores, temperature)
 
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureClassifier:
+    def calibrate(
+        self, X: RowsLike, y: VectorLike | None, sample_weight: VectorLike | None = None
+    ) -> RandomFeatureClassifier:
         """Learn the temperature of probabilities from rows that the model was not fitted to.
 
         Parameters

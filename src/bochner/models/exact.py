@@ -17,17 +17,17 @@ from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvarian
 from ..maps.scaling import ColumnScaler
 from ..penalties import Chosen, FromKernel, FromVMatrix, KernelFolds
 from ..penalties.search import candidates
-from ..solvers import HeldOutScores, Solution
+from ..solvers import Solution
 from ..solvers.kernel_rows import KernelRows, solve_rows
 from ..solvers.leave_one_out import from_kernel
 from ..solvers.problem import Alpha
 from ..streams import sample_rows
+from ..typing import ClassWeight, MatrixLike, Penalty, VectorLike
 from ..validation import require_choice, require_positive, require_squares
 from .calibration import probabilities, temperature
-from .checks import row_slices
-from .columns import check_arrays
-from .exact_explaining import explain_exact
+from .checks import check_arrays, row_slices
 from .exact_saving import centring, from_state, to_state
+from .explaining import explain_exact
 from .parameters import checked_alpha
 from .preparation import GivenData, prepare_block
 from .regressor import MultiOutputRegressor
@@ -42,14 +42,15 @@ FLOATS = (np.float64, np.float32)  # types of rows that are taken as they are
 class KernelRidgeModel(BaseEstimator):
     """What the exact regressor and classifier share."""
 
-    kernel: Any
-    bandwidth: Any
+    kernel: str | Kernel
+    bandwidth: float | str
     nu: float
-    alpha: Any
+    alpha: Penalty
     fit_intercept: bool
     invariants: bool
     scale: str | None
     _targets: TargetEncoder  # there after a fit
+    temperature_: float  # of a classifier
 
     @abstractmethod
     def _encoder(self) -> TargetEncoder:
@@ -59,7 +60,14 @@ class KernelRidgeModel(BaseEstimator):
     def _classifies(self) -> bool:
         return self._encoder().classifies
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Any:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        target: str | None = None,
+    ) -> Any:
         """Fit the model; matrices of n_samples by n_samples are made.
 
         Parameters
@@ -83,12 +91,14 @@ class KernelRidgeModel(BaseEstimator):
         given = GivenData(X, y, sample_weight)
         block, self._targets = prepare_block(self, given, target, self._encoder(), FLOATS)
         self.scaler_ = self._settled_scaler(block)
-        X = block.X if self.scaler_ is None else self.scaler_(block.X)
-        self.kernel_ = self._settled_kernel(X)
-        rows = KernelRows(self.kernel_(X), block._replace(X=X), self.fit_intercept)
-        solution, chosen = self._solve(rows, alpha)
-        self._calibrate(solution.held_out)
-        self.X_fit_, self.dual_coef_ = X.copy(), solution.coefficients
+        if self.scaler_ is not None:
+            block = block._replace(X=self.scaler_(block.X))
+        self.kernel_ = self._settled_kernel(block.X)
+        solution, chosen = self._solve(KernelRows(self.kernel_(block.X), block, self.fit_intercept), alpha)
+        held_out = solution.held_out
+        if held_out is not None and self._classifies:
+            self.temperature_ = temperature(held_out.scores, held_out.codes, held_out.weight)
+        self.X_fit_, self.dual_coef_ = block.X.copy(), solution.coefficients
         self.intercept_ = solution.intercepts + self._targets.offset
         self.alpha_, self.solution_, self.penalty_ = solution.alpha, replace(solution, held_out=None), chosen.note
         validated = chosen.validated
@@ -125,9 +135,6 @@ class KernelRidgeModel(BaseEstimator):
             require_choice("scale", self.scale, ["auto", "robust", "standard"])
         return checked_alpha(self.alpha)
 
-    def _calibrate(self, held_out: HeldOutScores | None) -> None:
-        """Learn how to make probabilities; regression has none."""
-
     def _settled_scaler(self, block: Block) -> ColumnScaler | None:
         """How columns are scaled: as asked, or as rows left out of a sample are predicted best."""
         if self.scale is not None and isinstance(self.bandwidth, str):
@@ -160,13 +167,13 @@ class KernelRidgeModel(BaseEstimator):
             return kernel.with_bandwidth(settle_bandwidth(self.bandwidth, rows, kernel.order))
         return kernel
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: MatrixLike) -> np.ndarray:
         check_is_fitted(self)
-        X = check_arrays(self, X, dtypes=FLOATS, accept_sparse=False, y_numeric=False)
-        X = X if self.scaler_ is None else self.scaler_(X)
-        out = np.empty((len(X), self.dual_coef_.shape[1]))
-        for rows in row_slices(len(X), 3 * len(self.X_fit_)):
-            kernel = self.kernel_(X[rows], self.X_fit_)
+        valid = check_arrays(self, X, dtypes=FLOATS, accept_sparse=False, y_numeric=False)
+        valid = valid if self.scaler_ is None else self.scaler_(valid)
+        out = np.empty((len(valid), self.dual_coef_.shape[1]))
+        for rows in row_slices(len(valid), 3 * len(self.X_fit_)):
+            kernel = self.kernel_(valid[rows], self.X_fit_)
             kernel = kernel if self._dual is None else self._dual.center_new(kernel)
             out[rows] = kernel @ self.dual_coef_ + self.intercept_
         return out
@@ -290,11 +297,11 @@ class KernelRidgeRegressor(MultiOutputRegressor, KernelRidgeModel):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: str | Kernel = "gaussian",
         *,
         bandwidth: float | str = "median",
         nu: float = 1.5,
-        alpha: Any = "auto",
+        alpha: Penalty = "auto",
         fit_intercept: bool = True,
         invariants: bool = False,
         scale: str | None = "auto",
@@ -312,7 +319,7 @@ class KernelRidgeRegressor(MultiOutputRegressor, KernelRidgeModel):
     def _encoder(self) -> NumericTargets:
         return NumericTargets(self.fit_intercept)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict targets.
 
         Parameters
@@ -407,15 +414,15 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: str | Kernel = "gaussian",
         *,
         bandwidth: float | str = "median",
         nu: float = 1.5,
-        alpha: Any = "auto",
+        alpha: Penalty = "auto",
         fit_intercept: bool = True,
         invariants: bool = False,
         scale: str | None = "auto",
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.kernel = kernel
         self.bandwidth = bandwidth
@@ -436,7 +443,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         """The labels, sorted."""
         return self._targets.classes
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores of the classes.
 
         Parameters
@@ -451,7 +458,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         """
         return self._targets.decision(self._scores(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Return the label of the largest score of each row.
 
         Parameters
@@ -466,7 +473,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         """
         return self._targets.decode(self.decision_function(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
 
         Parameters
@@ -480,7 +487,3 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
             Probabilities, in the order of `classes_`.
         """
         return probabilities(self.decision_function(X), self.temperature_)
-
-    def _calibrate(self, held_out: HeldOutScores | None) -> None:
-        assert held_out is not None
-        self.temperature_ = temperature(held_out.scores, held_out.codes, held_out.weight)

@@ -10,9 +10,9 @@ from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
 from ..losses import Loss
 from ..moments import FoldedMoments
-from .calibration import Calibration, calibrate
+from ..penalties import PERFECT
+from .calibration import Calibration, calibrate, validated_by
 from .designing import ChosenDesign, choose_design
-from .doubts import doubts, validated_by
 from .fitting import Fit, fit_problem
 from .importances import column_importances
 from .parameters import ModelParameters
@@ -20,6 +20,9 @@ from .precision import too_coarse
 from .preparation import PreparedData
 from .targets import TargetEncoder
 from .trials import Choice
+
+NOTHING = 0.01  # R^2 below which a model explains nothing
+CLIPPED = 0.01  # share of numbers beyond the range
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,3 +122,28 @@ def fit_features(
         design, ready.targets, chosen.choice, chosen.precision_reason, calibration, fit, sums,
         rows=ready.blocks.n_rows, importances=importances,
     )  # fmt: skip
+
+
+def doubts(fit: Fit, design: Design, classifies: bool, leverage: float) -> list[str]:
+    """Sentences, each of which says what is the matter and what can be done; see `leverage_share`."""
+    found, validated = [], fit.validated
+    if not classifies and validated is not None and validated.score < NOTHING:
+        found.append(
+            f"The model explains nothing: its cross-validated R^2 is {validated.score:.2f}, no better than the mean. "
+            "Other columns, another basis or bandwidth may."
+        )
+    elif fit.end == "upper":
+        found.append("The largest of the penalties tried was best: the features hardly help; try another basis.")
+    elif fit.end == "lower" and (validated is None or 1.0 - validated.score > PERFECT):
+        found.append(
+            "The smallest of the penalties tried was best: more features, or another bandwidth, would probably serve."
+        )
+    if leverage > 0.5:
+        found.append(
+            f"A hundredth of the rows has {leverage:.0%} of all leverage: outliers decide the fit; "
+            "scale='robust' clips them."
+        )
+    clipped = float(getattr(design.basis, "clipped_fraction_", 0.0))
+    if clipped > CLIPPED:
+        found.append(f"{clipped:.1%} of the sampled numbers lie beyond the range of {design.precision}: clipped.")
+    return found

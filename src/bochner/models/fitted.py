@@ -16,24 +16,24 @@ from .. import ops
 from ..arrays import Array, contiguous, empty, like, namespace
 from ..bases import Basis
 from ..bases.design import Design
+from ..blocks import RowsLike
 from ..moments import FoldedMoments, Moments, times_columns
 from ..solvers import Solution
 from ..validation import FitWarning, option
-from .checks import refuse_selection
-from .columns import Dtypes, check_rows, dtypes_for, rows_to_predict
+from .checks import Dtypes, check_rows, dtypes_for, refuse_selection, rows_to_predict
 from .explaining import expected, explain
 from .feature_fit import FeatureFit
 from .fitting import Fit, Limited
 from .parameters import ModelParameters
+from .partial_fit import solved, with_sums
 from .saving import from_state, to_state, write
-from .streaming import solved, with_sums
 from .targets import TargetEncoder
 
 
 class FittedFeatureModel(BaseEstimator):
     """The parameters of a model, and what its fit left, if there was one."""
 
-    basis: Any
+    basis: Basis | str | None
     precision: str | None
     n_jobs: int | None
     verbose: int
@@ -175,7 +175,7 @@ class FittedFeatureModel(BaseEstimator):
 
     # ---- predictions ----
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: RowsLike) -> Array:
         """features b + intercept, a block of rows at a time, in the library of X."""
         fit, design = self._refresh(), self.design_
         # In one order, whatever the solver or the file gave: products of matrices have the same bits then.
@@ -187,10 +187,10 @@ class FittedFeatureModel(BaseEstimator):
             out[rows] = ops.scores(design.features(part), weights) + intercept
         return out
 
-    def _rows_to_predict(self, X: Any, width: int) -> tuple[int, Iterator[tuple[slice, Any]]]:
+    def _rows_to_predict(self, X: RowsLike, width: int) -> tuple[int, Iterator[tuple[slice, Any]]]:
         return rows_to_predict(self, X, self._dtypes, self.design_.n_features_in_, width)
 
-    def local_coefficients(self, X: Any) -> Array:
+    def local_coefficients(self, X: RowsLike) -> Array:
         """Return the linear function that the model is around each row: prediction = <c(x), x> + b.
 
         It is there for locally linear bases, RandomMaxout and GatedLinear.

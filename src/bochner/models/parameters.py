@@ -17,8 +17,9 @@ from ..maps import PRECISIONS
 from ..solvers import Problem, Solver, SolverLike
 from ..solvers.matching import SOLVERS, choose_solver, require_combination, trains_on_batches
 from ..solvers.problem import Alpha
+from ..typing import Penalty, RandomStateLike
 from ..validation import require_choice, require_positive
-from .columns import dtypes_for
+from .checks import dtypes_for
 
 DEFAULT_FEATURES = 1000
 
@@ -53,7 +54,7 @@ class ModelParameters:
         Whether targets are labels.
     """
 
-    basis: Any
+    basis: Basis | str | None
     loss: Loss
     alpha: Alpha
     max_coefficient: float | None
@@ -62,7 +63,7 @@ class ModelParameters:
     precision: str | None
     scale: str | None
     linear: bool | str
-    random_state: Any
+    random_state: RandomStateLike
     classifies: bool
 
     @classmethod
@@ -100,6 +101,15 @@ class ModelParameters:
         """The solver for so many rows, and why."""
         return choose_solver(self.solver, self.loss, self.max_coefficient, rows, design.n_components)
 
+    def samples(self, rows: int, columns: int) -> tuple[tuple[int, int], ...]:
+        """Samples, (how many, seed), of so many rows that the solver will take: the first pass draws them."""
+        fewest = new_basis(self.basis).n_components
+        if not isinstance(fewest, int | np.integer) or fewest < 1:
+            return ()  # which the fit of the basis refuses
+        most = int(fewest) + (0 if self.linear is False else 2 * columns)  # as many as linear parts have
+        solver, _ = choose_solver(self.solver, self.loss, self.max_coefficient, rows, most)
+        return solver.samples(int(fewest), most)
+
     def problem(self, design: Design, blocks: Blocks, outputs: int) -> Problem:
         """What a solver is given; rows have targets of so many outputs."""
         bound = None if self.max_coefficient is None else self.max_coefficient / design.n_components
@@ -123,7 +133,7 @@ def adds_rows(loss: str | LossLike, solver: str | SolverLike, bound: float | Non
     raise AttributeError("partial_fit needs loss='squared' or one of the solvers 'sgd', 'adam', 'doubly_stochastic'.")
 
 
-def checked_alpha(alpha: Any) -> Alpha:
+def checked_alpha(alpha: Penalty) -> Alpha:
     """alpha as a float, an array of floats, "auto", "loo" or "gcv"."""
     if isinstance(alpha, str):
         return require_choice("alpha", alpha, ["auto", "loo", "gcv"])

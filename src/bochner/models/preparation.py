@@ -20,8 +20,7 @@ from ..solvers.units import MEASURED
 from ..streams import sample_rows
 from ..validation import require_finite
 from . import trials
-from .checks import check_weights, split_target
-from .columns import Dtypes, check_arrays, encode_first, remember_columns
+from .checks import Dtypes, check_arrays, check_weights, encode_first, remember_columns, split_target
 from .sampling import RowsByNumber, Sample
 from .target_codes import LabelCounts, TargetCoding, TargetSums
 from .targets import TargetEncoder
@@ -51,6 +50,7 @@ class PreparedData(NamedTuple):
         return make() if self.journal is None else self.journal.value(make)
 
 
+Samples = tuple[tuple[int, int], ...]
 OpenJournal = Callable[[Blocks], Journal | None]
 
 
@@ -119,6 +119,8 @@ class Preparation:
         All labels there will be, if they are known beforehand.
     open_journal : callable
         Makes the journal of a checkpoint, if there is one.
+    samples : tuple of (int, int)
+        Further samples, (how many, seed), that the solver will take.
     """
 
     encoder: TargetEncoder
@@ -127,6 +129,7 @@ class Preparation:
     whole: bool = False
     classes: Any = None
     open_journal: OpenJournal = lambda blocks: None
+    samples: Samples = ()
 
     def arrays(self, X: Any, y: Array, weight: Array | None) -> PreparedData:
         """Valid arrays, or tensors."""
@@ -153,7 +156,7 @@ class Preparation:
         if not (self.first or self.whole):
             encoder = self._learned(None)
             return PreparedData(checked.map(CodedRows(encoder.coding())), None, 0.0, journal, encoder)
-        summary = summary_of(self.encoder, checked, sampled_rows(checked))
+        summary = summary_of(self.encoder, checked, sampled_rows(checked, self.samples))
         if not summary.weight > 0:
             raise ValueError("sample_weight must not be all zero.")
         rows = summary.rows
@@ -237,10 +240,14 @@ def summary_of(encoder: TargetEncoder, blocks: Blocks, wanted: np.ndarray | None
     return found
 
 
-def sampled_rows(blocks: Blocks) -> np.ndarray:
+def sampled_rows(blocks: Blocks, more: Samples = ()) -> np.ndarray:
     """The numbers of the rows that later steps take: the first pass draws them all, if there is room for them."""
-    numbers = np.unique(np.concatenate([sample_rows(blocks.n_rows, most, seed=seed) for most, seed in SAMPLES]))
-    return numbers if 8 * len(numbers) * blocks.n_columns <= memory_budget() // 32 else numbers[:0]
+    room, numbers = memory_budget() // 32 // (8 * max(blocks.n_columns, 1)), np.empty(0, dtype=np.int64)
+    for samples in (SAMPLES, more):
+        drawn = [sample_rows(blocks.n_rows, most, seed=seed) for most, seed in samples]
+        both = np.unique(np.concatenate([numbers, *drawn]))
+        numbers = both if len(both) <= room else numbers
+    return numbers
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,11 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array, empty, like, namespace, places
+from ..bases import Basis
+from ..blocks import RowsLike
 from ..losses import LossLike
 from ..solvers import SolverLike
+from ..typing import Penalty, RandomStateLike, VectorLike
 from ..validation import FitWarning, option
 from .base import RandomFeatureModel, takes_more_rows
 from .calibration import Widening
@@ -145,10 +148,10 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
 
     def __init__(
         self,
-        basis: Any = None,
+        basis: Basis | str | None = None,
         *,
         loss: str | LossLike = "squared",
-        alpha: Any = "auto",
+        alpha: Penalty = "auto",
         max_coefficient: float | None = None,
         solver: str | SolverLike = "auto",
         fit_intercept: bool = True,
@@ -158,7 +161,7 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         device: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.basis = basis
         self.loss = loss
@@ -183,7 +186,12 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
 
     @available_if(takes_more_rows)
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None
+        self,
+        X: RowsLike,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        target: str | None = None,
     ) -> RandomFeatureRegressor:
         """Add rows: the result is that of one fit to all of them, with the basis of the first call.
 
@@ -208,7 +216,7 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         """
         return self._add_rows(X, y, sample_weight, None, target)
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: RowsLike, return_std: bool = False) -> Any:
         """Predict targets, and on request how far they may be off.
 
         The standard deviation is that of a new observation, noise included: the posterior of a Gaussian process with
@@ -244,7 +252,7 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         deviation = xp.sqrt(xp.outer(1.0 + spread, like(fit.noise, mean))) * like(self._widening, mean)
         return mean, deviation.reshape(mean.shape)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> float:
         """Return R^2 of the predictions.
 
         Parameters

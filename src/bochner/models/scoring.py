@@ -9,11 +9,18 @@ import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
 from ..arrays import Array, cast, constant, is_torch, like, namespace
-from ..blocks import Blocks, rows_per_block
+from ..blocks import Blocks, RowsLike, rows_per_block
+from ..typing import VectorLike
 from .checks import check_weights
 
 
-def score_of_rows(predict: Callable[[Any], Array], X: Any, y: Any, sample_weight: Any, classifies: bool) -> float:
+def score_of_rows(
+    predict: Callable[[Any], Array],
+    X: RowsLike,
+    y: VectorLike | None,
+    sample_weight: VectorLike | None,
+    classifies: bool,
+) -> float:
     """Accuracy of the labels, or R^2 (the mean over outputs), as scikit-learn has them; Blocks have their own y."""
     if isinstance(X, Blocks):
         parts = [(block.y, block.weight) for block in X.stream(0, rows_per_block(X.n_columns))]
@@ -21,11 +28,12 @@ def score_of_rows(predict: Callable[[Any], Array], X: Any, y: Any, sample_weight
             raise ValueError("blocks have their own targets: leave out y, and name the target in bochner.read.")
         y = np.concatenate([target for target, _ in parts])
         sample_weight = None if parts[0][1] is None else np.concatenate([weight for _, weight in parts])
+    found = predict(X)
     if is_torch(X):
-        weight = like(check_weights(sample_weight, len(X)), X)
-        return tensor_score(predict(X), like(y, X), weight, classifies)
+        weight = like(check_weights(sample_weight, len(found)), X)
+        return tensor_score(found, like(y, X), weight, classifies)
     score = accuracy_score if classifies else r2_score
-    return float(score(y, predict(X), sample_weight=sample_weight))
+    return float(score(y, found, sample_weight=sample_weight))
 
 
 def tensor_score(found: Array, y: Array, weight: Array | None, classifies: bool) -> float:

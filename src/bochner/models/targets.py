@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import Array, cast, constant, is_torch, like, namespace, to_host, to_numpy
+from ..typing import ClassWeight
 from .target_codes import (
     FEW,
     LabelCoding,
@@ -82,7 +83,7 @@ class TargetEncoder(Protocol):
 class LabelTargets:
     """Targets that are labels: +-1 codes, one column for each class, or one in all for two classes."""
 
-    class_weight: Any = None
+    class_weight: ClassWeight = None
     known: np.ndarray | None = None
 
     classifies = True

@@ -17,11 +17,12 @@ from sklearn.base import clone
 from ..arrays import to_numpy
 from ..bases import Basis, RandomFourier
 from ..bases.heuristics import median_factor, times_median
-from ..blocks import Block, Blocks
+from ..blocks import Block, Blocks, RowsLike
 from ..config import memory_budget
 from ..costs import gram_bytes
 from ..penalties.search import LEVEL
 from ..streams import Stream
+from ..typing import VectorLike
 from ..validation import FitWarning, require_integer
 from .checks import split_target, with_recipe
 from .classifier import RandomFeatureClassifier
@@ -109,8 +110,8 @@ def model_of(found: Any, basis: Basis, parameters: dict[str, Any]) -> Any:
 
 
 def tune(
-    X: Any,
-    y: Any = None,
+    X: RowsLike,
+    y: VectorLike | None = None,
     *,
     target: str | None = None,
     basis: Basis | None = None,
@@ -394,7 +395,7 @@ def require_room(contenders: int, features: int) -> None:
         )
 
 
-def rows_and_targets(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
+def rows_and_targets(X: RowsLike, y: VectorLike | None, target: str | None) -> tuple[Any, Any]:
     """Rows and targets as fit makes them of what it is given; a frame of more than plain numbers becomes blocks."""
     if isinstance(X, Blocks):
         if target is not None:
@@ -406,7 +407,7 @@ def rows_and_targets(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
     return with_recipe(to_numpy(X), to_numpy(y), None)[:2]  # tensors are tried as arrays
 
 
-def classifies(X: Any, y: Any, asked: bool | None) -> bool:
+def classifies(X: RowsLike, y: VectorLike | None, asked: bool | None) -> bool:
     if asked is not None:
         return asked
     y = X.read(0, min(X.n_rows, 100_000)).y if isinstance(X, Blocks) else np.asarray(to_numpy(y))

@@ -17,7 +17,7 @@ from ..blocks import Aggregate, Block, Blocks, MemoryBlocks, SumOf
 from ..blocks.memory import is_mapped
 from ..moments import Moments, Rows
 from ..validation import require_choice, require_finite, require_numbers, require_squares
-from .columns import Dtypes, dtypes_for
+from .checks import Dtypes, dtypes_for
 from .sampling import Sample
 from .trials import Choice, design_of
 

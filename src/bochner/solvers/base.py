@@ -192,6 +192,23 @@ class Solver(ABC):
     on_batches: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False
 
+    def samples(self, fewest: int, most: int) -> tuple[tuple[int, int], ...]:
+        """Samples of rows that it takes beside its passes, so that the first pass over the rows can draw them.
+
+        Parameters
+        ----------
+        fewest : int
+            Least number of columns of the problem.
+        most : int
+            Largest number of columns.
+
+        Returns
+        -------
+        tuple of (int, int)
+            Of each sample the number of rows, at most, and the seed of `streams.sample_rows`.
+        """
+        return ()
+
     @abstractmethod
     def solve(self, problem: Problem) -> Solution:
         """Find the model of all rows at the penalty `problem.alpha`.

@@ -32,6 +32,7 @@ from .primal import noise_variance
 from .problem import Problem
 
 TOLERANCE, SINGLE_TOLERANCE = 1e-9, 1e-4  # relative residual; products of float32 features hold no more digits
+PRECONDITIONER = 5  # the seed of its rows
 
 
 @dataclass
@@ -56,6 +57,9 @@ class ConjugateGradient(Solver):
     needs = frozenset({"quadratic"})
     exact = True
     holds_out = True
+
+    def samples(self, fewest: int, most: int) -> tuple[tuple[int, int], ...]:
+        return ((rows_of_preconditioner(fewest, most), PRECONDITIONER),)
 
     def solve(self, problem: Problem) -> Solution:
         if not problem.calibrates:
@@ -116,15 +120,19 @@ class NormalEquations:
         return without_itself(scores_of(problem, found, block.X), spread, block, unit)
 
 
+def rows_of_preconditioner(fewest: int, most: int) -> int:
+    """How many rows are sampled for a number of columns between two: one per column, if they find room."""
+    room = min(memory_budget() // (4 * 4 * fewest), int(np.sqrt(memory_budget() / 64)))
+    return int(max(2, min(room, most)))
+
+
 def preconditioner(problem: Problem, mean_z: Array, weight: float, alpha: float) -> tuple[Product, str]:
     """The Gram matrix of as many sampled rows as a quarter of the memory budget holds; and the type of features.
 
     Its shift is above alpha by what the sample leaves unexplained, spread over the features: found on rows held out.
     """
     m, n = problem.columns, problem.blocks.n_rows
-    most = min(memory_budget() // (4 * 4 * m), int(np.sqrt(memory_budget() / 64)))
-    chosen = sample_rows(n, int(max(2, min(most, m, n))), seed=5)
-    block = problem.blocks.take(chosen)
+    block = problem.blocks.take(sample_rows(n, min(rows_of_preconditioner(m, m), max(2, n)), PRECONDITIONER))
     features = problem.features(block.X)
     # Half the memory will do for a preconditioner, unless squares would overflow.
     small = float(abs(features).max()) ** 2 * float(np.max(problem.scale)) ** 2 * m < 1e30

@@ -10,7 +10,7 @@ from .base import Solution, Solver
 from .box import at_bounds, solve_box
 from .huber import HuberObjective
 from .minimise import Minimum, minimise
-from .objective import RiskObjective
+from .objective import METRIC, RiskObjective, rows_of_metric
 from .problem import Problem
 from .sums import reduce_moments
 
@@ -23,6 +23,9 @@ class Newton(Solver):
     name = "newton"
     needs = frozenset({"smooth"})
     learns_scale = True
+
+    def samples(self, fewest: int, most: int) -> tuple[tuple[int, int], ...]:
+        return ((rows_of_metric(most), METRIC),)
 
     def solve(self, problem: Problem) -> Solution:
         objective = objective_of(problem)

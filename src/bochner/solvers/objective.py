@@ -30,6 +30,8 @@ PATIENT = 60  # products in a direction after which it is worth while to factor 
 SOME = 0.25  # share of rows that are few
 LARGEST = 2048  # rows or features of a matrix that is factored in every step
 
+METRIC = 6  # the seed of the rows of the metric
+
 _places = itertools.count()
 
 
@@ -41,6 +43,11 @@ def inverse_of(rows: np.ndarray, shift: float) -> Product:
             return factor.solve
     apply = sampled_preconditioner(rows, 1.0, shift)
     return lambda v: apply(v) / shift
+
+
+def rows_of_metric(most: int) -> int:
+    """How many rows the metric samples for so many columns, where its matrix finds room."""
+    return max(SAMPLED * most, LEAST)
 
 
 class RiskObjective:
@@ -173,7 +180,7 @@ class Metric:
         self._gram: np.ndarray | None = None
         self._rows: np.ndarray | None = None
         fits = 32 * m * min(m, n) <= memory_budget()
-        block = problem.blocks.take(sample_rows(n, max(SAMPLED * m, LEAST) if fits else LEAST, seed=6))
+        block = problem.blocks.take(sample_rows(n, rows_of_metric(m) if fits else LEAST, seed=METRIC))
         sample = replace(problem, blocks=MemoryBlocks(block.X, block.y))
         sums = sample.blocks.map(FeaturesOf(sample.map)).reduce(FirstSums(3 * m))
         self.mean = problem.scale * sums.sum_z / sums.weight if problem.intercept else np.zeros(m)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import SAMPLE
-from ..blocks import Blocks
+from ..blocks import Blocks, RowsLike
 from ..models.unlabelled import chosen_scale, require_basis, require_scale, settle, valid_rows
+from ..typing import RandomStateLike
 from ..validation import require_choice, require_integer
 from .nulls import asymptotic, permuted, wild
 from .pooled import pooled
@@ -22,13 +21,13 @@ SLACK, FLOOR = 1e-6, 1e-12  # statistics nearer than this are equal: relative, a
 
 
 def mmd(
-    X: Any,
-    Y: Any,
+    X: RowsLike,
+    Y: RowsLike,
     *,
     basis: Basis | None = None,
     unbiased: bool = True,
     scale: str | None = "auto",
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> float:
     """Estimate the squared maximum mean discrepancy (MMD) between two samples.
 
@@ -78,15 +77,15 @@ def mmd(
 
 
 def mmd_test(
-    X: Any,
-    Y: Any,
+    X: RowsLike,
+    Y: RowsLike,
     *,
     basis: Basis | None = None,
     null: str = "permutation",
     n_resamples: int = 499,
     block_length: int = 1,
     scale: str | None = "auto",
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> TwoSampleResult:
     """Test whether two samples have one distribution.
 
@@ -195,7 +194,7 @@ def least_reached(mine: Tally, other: Tally, scale: float) -> float:
 
 
 def prepare(
-    X: Any, Y: Any, basis: Basis | None, scale: str | None, random_state: Any, least: int
+    X: RowsLike, Y: RowsLike, basis: Basis | None, scale: str | None, random_state: RandomStateLike, least: int
 ) -> tuple[Blocks, Blocks, Design]:
     """Both samples as valid blocks, and the basis fitted to scaled rows of both."""
     require_basis(basis)

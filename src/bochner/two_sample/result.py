@@ -9,7 +9,7 @@ import numpy as np
 
 from ..bases import Basis
 from ..bases.design import Design
-from ..blocks import Blocks, rows_per_block
+from ..blocks import Blocks, RowsLike, rows_per_block
 from ..models.unlabelled import valid_rows
 
 
@@ -75,7 +75,7 @@ class TwoSampleResult:
         """Numbers of the features, those that differ most first."""
         return np.argsort(-np.abs(self.scores), kind="stable")
 
-    def witness(self, X: Any) -> np.ndarray:
+    def witness(self, X: RowsLike) -> np.ndarray:
         """Compute the witness function, which is positive where the first sample is the denser one.
 
         It is the mean of k(x, .) over the first sample less that over the second.

@@ -51,6 +51,7 @@ def run(job: Job) -> Findings:
 
 def measured(task: Task, split: Split, chosen: SignedLeastSquares, grids: int, job: Job) -> tuple[int, float, float]:
     """Number of grids, test error in per cent and seconds of training."""
+    assert isinstance(chosen.basis, RandomBins)
     basis = RandomBins(task.columns, n_grids=grids, bandwidth=chosen.basis.bandwidth, random_state=0)
     begun = time.perf_counter()
     model = SignedLeastSquares(basis, alpha=chosen.alpha, precision="float32").fit(split.X, split.y)

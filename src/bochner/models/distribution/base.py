@@ -16,6 +16,7 @@ from ...bases.heuristics import draw_seed
 from ...blocks import Blocks, TableBlocks, rows_per_block
 from ...maps.scaling import ColumnScaler, units_apart
 from ...streams import Stream
+from ...typing import ArrayLike, Penalty, RandomStateLike, VectorLike
 from ...validation import require_choice, require_integer, require_positive, require_squares
 from ..base import RandomFeatureModel
 from ..checks import check_weights
@@ -32,7 +33,7 @@ from .gradients import Net, Task
 from .learned import learn
 from .saving import KNOWN, from_state, to_state
 from .survey import SampledPoints, survey
-from .tables import BlockBags, TableBags, columns_of, open_bags, targets_of
+from .tables import BagsLike, BlockBags, TableBags, columns_of, open_bags, targets_of
 
 LEARNED = "frequencies were learned from all bags after folds had chosen the penalty"
 
@@ -40,10 +41,10 @@ LEARNED = "frequencies were learned from all bags after folds had chosen the pen
 class DistributionModel(Spectral, BaseEstimator):
     """A basis for points, a mean over each bag, and a model on random features of the means."""
 
-    basis: Any
-    second_basis: Any
+    basis: Basis | None
+    second_basis: Basis | str | None
     learned: bool
-    alpha: Any
+    alpha: Penalty
     half_size: float | None
     scale: str | None
     solver: str
@@ -55,13 +56,13 @@ class DistributionModel(Spectral, BaseEstimator):
     learning_rate: float
     n_jobs: int | None
     verbose: int
-    random_state: Any
+    random_state: RandomStateLike
 
     @abstractmethod
-    def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
+    def _second(self, basis: Basis, alpha: Penalty) -> RandomFeatureModel:
         """The model of the second stage, not fitted yet."""
 
-    def _settings_of_second(self, alpha: Any) -> dict[str, Any]:
+    def _settings_of_second(self, alpha: Penalty) -> dict[str, Any]:
         """Embeddings are means of features, which share a unit: they are taken as they are."""
         return {
             "alpha": alpha, "solver": self.solver, "fit_intercept": self.fit_intercept, "scale": None, "linear": False,
@@ -70,7 +71,13 @@ class DistributionModel(Spectral, BaseEstimator):
     # ---- fitting ----
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
+        self,
+        X: BagsLike,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        bag: str | ArrayLike | None = None,
+        target: str | None = None,
     ) -> Any:
         """Fit the model to bags.
 
@@ -101,7 +108,15 @@ class DistributionModel(Spectral, BaseEstimator):
                 self._learn_frequencies(bags, sample, y, weight)
         return self
 
-    def _add(self, X: Any, y: Any, sample_weight: Any, bag: Any, target: str | None, **more: Any) -> Any:
+    def _add(
+        self,
+        X: BagsLike,
+        y: VectorLike | None,
+        sample_weight: VectorLike | None,
+        bag: str | ArrayLike | None,
+        target: str | None,
+        **more: Any,
+    ) -> Any:
         """partial_fit: the first call settles both bases, those after it only add to the sums of the second stage."""
         if self.learned:
             raise ValueError("learned frequencies need all bags at once: use fit.")
@@ -125,7 +140,12 @@ class DistributionModel(Spectral, BaseEstimator):
         self.bag_sizes_ = int(min(smallest, bags.sizes.min())), int(max(largest, bags.sizes.max()))
 
     def _begin(
-        self, X: Any, y: Any, sample_weight: Any, bag: Any, target: str | None
+        self,
+        X: BagsLike,
+        y: VectorLike | None,
+        sample_weight: VectorLike | None,
+        bag: str | ArrayLike | None,
+        target: str | None,
     ) -> tuple[Bags, SampledPoints, np.ndarray, np.ndarray | None]:
         """Look at all points, and settle the first basis."""
         self._check_parameters()
@@ -199,7 +219,7 @@ class DistributionModel(Spectral, BaseEstimator):
         own = int(Stream(self.seed_, "second stage").bits(0, 1)[0, 0] >> 1)
         return basis.set_params(random_state=own) if basis.random_state is None else basis
 
-    def _weights(self, sample_weight: Any, sizes: np.ndarray) -> np.ndarray | None:
+    def _weights(self, sample_weight: VectorLike | None, sizes: np.ndarray) -> np.ndarray | None:
         weight = check_weights(sample_weight, len(sizes))
         if self.half_size is None:
             return weight
@@ -208,7 +228,7 @@ class DistributionModel(Spectral, BaseEstimator):
 
     # ---- bags to predict ----
 
-    def _open(self, X: Any, bag: Any, target: str | None = None) -> Bags:
+    def _open(self, X: BagsLike, bag: str | ArrayLike | None, target: str | None = None) -> Bags:
         check_is_fitted(self, "second_")
         if bag is None and (hasattr(X, "columns") or isinstance(X, TableBlocks)):
             bag = self.bag_
@@ -225,7 +245,7 @@ class DistributionModel(Spectral, BaseEstimator):
         bags.scaler = self.scaler_
         return bags
 
-    def _embed(self, X: Any, bag: Any, target: str | None = None) -> tuple[Bags, np.ndarray]:
+    def _embed(self, X: BagsLike, bag: str | ArrayLike | None, target: str | None = None) -> tuple[Bags, np.ndarray]:
         bags = self._open(X, bag, target)
         return bags, embed(self.basis_, bags)
 
@@ -234,7 +254,7 @@ class DistributionModel(Spectral, BaseEstimator):
             return self.recipe_.encode(frame)
         return columns_of(frame, self.feature_names_in_) if hasattr(self, "feature_names_in_") else frame
 
-    def embed(self, X: Any, *, bag: Any = None) -> np.ndarray:
+    def embed(self, X: BagsLike, *, bag: str | ArrayLike | None = None) -> np.ndarray:
         """Return the mean embeddings of bags: what the second stage is given.
 
         Parameters
@@ -252,7 +272,9 @@ class DistributionModel(Spectral, BaseEstimator):
         """
         return np.asarray(self._embed(X, bag)[1])
 
-    def _scored(self, X: Any, y: Any, bag: Any, target: str | None) -> tuple[np.ndarray, np.ndarray]:
+    def _scored(
+        self, X: BagsLike, y: VectorLike | None, bag: str | ArrayLike | None, target: str | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Targets and predictions of bags."""
         bags, means = self._embed(X, bag, target)
         return targets_of(bags, y), self.second_.predict(means)

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score, r2_score
 
 from ...bases import Basis
+from ...typing import ArrayLike, ClassWeight, Penalty, RandomStateLike, VectorLike
 from ..base import RandomFeatureModel
 from ..classifier import RandomFeatureClassifier
 from ..regressor import MultiOutputRegressor, RandomFeatureRegressor
@@ -17,7 +18,7 @@ from .base import DistributionModel
 from .embedding import embed
 from .scatter import Reference
 from .survey import SampledPoints
-from .tables import targets_of
+from .tables import BagsLike, targets_of
 
 
 class DistributionRegressor(MultiOutputRegressor, DistributionModel):
@@ -116,11 +117,11 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
 
     def __init__(
         self,
-        basis: Any = None,
-        second_basis: Any = None,
+        basis: Basis | None = None,
+        second_basis: Basis | str | None = None,
         *,
         learned: bool = False,
-        alpha: Any = "auto",
+        alpha: Penalty = "auto",
         half_size: float | None = None,
         scale: str | None = "auto",
         solver: str = "auto",
@@ -132,7 +133,7 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         learning_rate: float = 0.01,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.basis = basis
         self.second_basis = second_basis
@@ -154,10 +155,10 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
     _reference: Reference | None
     _noise_of_sizes: np.ndarray | None
 
-    def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
+    def _second(self, basis: Basis, alpha: Penalty) -> RandomFeatureModel:
         return RandomFeatureRegressor(basis, **self._settings_of_second(alpha))
 
-    def predict(self, X: Any, return_std: bool = False, *, bag: Any = None) -> Any:
+    def predict(self, X: BagsLike, return_std: bool = False, *, bag: str | ArrayLike | None = None) -> Any:
         """Predict the targets of bags, and on request how far they may be off.
 
         The variance of a new target has three parts: noise, what the ridge does not know, and how far the embedding of
@@ -201,7 +202,13 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         return reference.watch(self.basis_, bags)
 
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
+        self,
+        X: BagsLike,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        bag: str | ArrayLike | None = None,
+        target: str | None = None,
     ) -> DistributionRegressor:
         """Add bags, each of which belongs to one call; the first call settles both bases.
 
@@ -229,7 +236,13 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         return self
 
     def score(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
+        self,
+        X: BagsLike,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        bag: str | ArrayLike | None = None,
+        target: str | None = None,
     ) -> float:
         """Return R^2 over bags.
 
@@ -356,16 +369,16 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
 
     def __init__(
         self,
-        basis: Any = None,
-        second_basis: Any = None,
+        basis: Basis | None = None,
+        second_basis: Basis | str | None = None,
         *,
         learned: bool = False,
-        alpha: Any = "auto",
+        alpha: Penalty = "auto",
         half_size: float | None = None,
         scale: str | None = "auto",
         solver: str = "auto",
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         frequency_alpha: float = 0.0,
         optimizer: str = "lbfgs",
         max_iter: int = 100,
@@ -373,7 +386,7 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         learning_rate: float = 0.01,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.basis = basis
         self.second_basis = second_basis
@@ -393,7 +406,7 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _second(self, basis: Basis, alpha: Any) -> RandomFeatureModel:
+    def _second(self, basis: Basis, alpha: Penalty) -> RandomFeatureModel:
         return RandomFeatureClassifier(basis, class_weight=self.class_weight, **self._settings_of_second(alpha))
 
     @property
@@ -401,7 +414,7 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         """The labels, sorted, of shape (n_classes,)."""
         return self.second_.classes_
 
-    def decision_function(self, X: Any, *, bag: Any = None) -> np.ndarray:
+    def decision_function(self, X: BagsLike, *, bag: str | ArrayLike | None = None) -> np.ndarray:
         """Compute the scores of the classes.
 
         Parameters
@@ -420,7 +433,7 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         means = self.embed(X, bag=bag)
         return self.second_.decision_function(means)
 
-    def predict_proba(self, X: Any, *, bag: Any = None) -> np.ndarray:
+    def predict_proba(self, X: BagsLike, *, bag: str | ArrayLike | None = None) -> np.ndarray:
         """Predict the probabilities of the classes, calibrated as those of RandomFeatureClassifier are.
 
         Parameters
@@ -439,7 +452,9 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         means = self.embed(X, bag=bag)
         return self.second_.predict_proba(means)
 
-    def calibrate(self, X: Any, y: Any = None, *, bag: Any = None, target: str | None = None) -> DistributionClassifier:
+    def calibrate(
+        self, X: BagsLike, y: VectorLike | None = None, *, bag: str | ArrayLike | None = None, target: str | None = None
+    ) -> DistributionClassifier:
         """Learn the temperature of probabilities from bags that the model was not fitted to.
 
         Parameters
@@ -463,7 +478,7 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         self.second_.calibrate(means, targets_of(bags, y))
         return self
 
-    def predict(self, X: Any, *, bag: Any = None) -> np.ndarray:
+    def predict(self, X: BagsLike, *, bag: str | ArrayLike | None = None) -> np.ndarray:
         """Predict labels, one for each bag in the order in which bags are met.
 
         Parameters
@@ -484,12 +499,12 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
 
     def partial_fit(
         self,
-        X: Any,
-        y: Any = None,
-        classes: Any = None,
-        sample_weight: Any = None,
+        X: BagsLike,
+        y: VectorLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: VectorLike | None = None,
         *,
-        bag: Any = None,
+        bag: str | ArrayLike | None = None,
         target: str | None = None,
     ) -> DistributionClassifier:
         """Add bags, each of which belongs to one call; the first call settles both bases and the classes.
@@ -519,7 +534,13 @@ class DistributionClassifier(ClassifierMixin, DistributionModel):
         return self
 
     def score(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, bag: Any = None, target: str | None = None
+        self,
+        X: BagsLike,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        bag: str | ArrayLike | None = None,
+        target: str | None = None,
     ) -> float:
         """Return the accuracy over bags.
 

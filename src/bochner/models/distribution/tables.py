@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...arrays import is_torch, to_numpy
-from ...blocks import Blocks, TableBlocks
+from ...blocks import Blocks, RowsLike, TableBlocks
+from ...typing import MatrixLike
 from ...validation import require_numbers
 from ..checks import split_column, split_target
 from .bags import ADVICE, Bags, Piece, SequenceBags
 
 NAMED = 1 << 16  # names of bags that are looked at together
 Encode = Callable[[Any], Any]
+
+BagsLike: TypeAlias = Sequence[MatrixLike] | RowsLike  # one matrix for each bag, or the points of all
 
 
 def open_bags(X: Any, bag: Any, target: str | None = None, encode: Encode | None = None) -> Bags:

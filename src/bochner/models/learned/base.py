@@ -17,18 +17,19 @@ from ...bases import Basis, Fastfood, RandomFourier
 from ...bases.design import Design
 from ...bases.heuristics import SAMPLE, different_rows, draw_seed
 from ...blocks import Blocks
+from ...kernels import Kernel
 from ...maps.scaling import ColumnScaler, units_apart
 from ...penalties import CrossValidated
 from ...streams import Stream, sample_rows
+from ...typing import Matrix, MatrixLike, Penalty, RandomStateLike, VectorLike
 from ...validation import (
     require_choice,
     require_integer,
     require_positive,
     require_squares,
 )
-from ..checks import refuse_selection, row_slices
-from ..columns import check_arrays
-from ..doubts import score_of
+from ..calibration import score_of, temperature
+from ..checks import check_arrays, refuse_selection, row_slices
 from ..explaining import prepared, score_in_words
 from ..fitting import Limited
 from ..preparation import GivenData, prepare_block
@@ -37,10 +38,10 @@ from ..targets import TargetEncoder
 from ..trials import SCALERS
 from .directions import Calibrated, Directions, Free, phases_of
 from .layer import features, input_gradient, projection_gradient
-from .losses import Loss
+from .losses import Loss, Squared
 from .objective import Objective
 from .optimisers import LEARNING_RATES, OPTIMISERS, Settings
-from .penalties import ALPHAS, FREQUENCY_ALPHAS, candidates, choose_penalties, folds
+from .penalties import ALPHAS, FREQUENCY_ALPHAS, candidates, choose_penalties, folds, held_out_scores
 from .projection import solve_output
 from .saving import from_state, to_state
 from .search import Learned, Method, learn
@@ -54,13 +55,13 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     """One hidden layer of waves whose frequencies are learned. Subclasses say how targets are coded and scores read."""
 
     n_components: int
-    kernel: Any
-    bandwidth: Any
+    kernel: str | Kernel
+    bandwidth: float | str
     nu: float
     sampling: str
     structure: str
-    alpha: Any
-    frequency_alpha: Any
+    alpha: Penalty
+    frequency_alpha: Penalty
     optimizer: str
     variable_projection: bool
     max_iter: int
@@ -73,8 +74,9 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     fit_intercept: bool
     n_jobs: int | None
     verbose: int
-    random_state: Any
+    random_state: RandomStateLike
     _targets: TargetEncoder  # there after a fit
+    temperature_: float  # of a classifier by the squared loss
     scaler_: ColumnScaler | None = None  # files of older versions have none
     _validated: CrossValidated | None = None  # nor this
 
@@ -92,7 +94,14 @@ class LearnedFourierModel(Spectral, BaseEstimator):
 
     # ---- fitting ----
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Any:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        target: str | None = None,
+    ) -> Any:
         """Learn frequencies and coefficients.
 
         Parameters
@@ -117,16 +126,14 @@ class LearnedFourierModel(Spectral, BaseEstimator):
             raise ValueError(NO_BLOCKS)
         given = GivenData(X, y, sample_weight)
         block, self._targets = prepare_block(self, given, target, self._encoder(), FLOATS, "csr")
-        X, targets = block.X, block.y.astype(np.float64)
-        weight = np.ones(X.shape[0]) if block.weight is None else block.weight
+        weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
         self.seed_ = draw_seed(self.random_state)
-        self.scaler_ = self._settled_scaler(X)
-        X = self._scaled(X)
+        self.scaler_ = self._settled_scaler(block.X)
         with Limited(self.n_jobs, self.verbose) if self.n_jobs or self.verbose else nullcontext():
-            self._descend(X, targets, weight / weight.sum())
+            self._descend(self._scaled(block.X), block.y.astype(np.float64), weight / weight.sum())
         return self
 
-    def _settled_scaler(self, X: Any) -> ColumnScaler | None:
+    def _settled_scaler(self, X: Matrix) -> ColumnScaler | None:
         given = not isinstance(self.bandwidth, str) or getattr(self.kernel, "bandwidth", None) is not None
         if self.scale is None or (self.scale == "auto" and given):
             return None
@@ -134,10 +141,10 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         rows = different_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)])
         return units_apart(rows) if self.scale == "auto" else SCALERS[self.scale](rows)
 
-    def _scaled(self, X: Any) -> Any:
+    def _scaled(self, X: Matrix) -> Matrix:
         return X if self.scaler_ is None else self.scaler_(X)
 
-    def _descend(self, X: Any, targets: np.ndarray, shares: np.ndarray) -> None:
+    def _descend(self, X: Matrix, targets: np.ndarray, shares: np.ndarray) -> None:
         """Choose penalties with the first draw, learn from every draw, and keep the best.
 
         Targets are measured in units of their size, so that tolerances mean the same for all; T is in its square.
@@ -165,10 +172,9 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         if chosen.held is not None:
             self._validated = score_of(*chosen.held, self._classifies, "folds that chose the penalties")
         self._keep(*best, size)
-        self._calibrate(best[1], method)
-
-    def _calibrate(self, objective: Objective, method: Method) -> None:
-        """Learn how to make probabilities of scores; most losses know it themselves."""
+        self.__dict__.pop("temperature_", None)
+        if self._classifies and isinstance(self._loss(), Squared):  # the other losses are those of probabilities
+            self.temperature_ = temperature(*held_out_scores(best[1], method))
 
     def _learned(self, objective: Objective, method: Method) -> Learned:
         if not self.early_stopping:
@@ -190,9 +196,9 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         self.objective_ = size**2 * objective(parameters, found.output)[0]
         self.n_iter_, self.status_ = found.iterations, found.status
 
-    def _objective(self, X: Any, targets: np.ndarray, shares: np.ndarray, seed: int) -> tuple[Objective, float]:
+    def _objective(self, X: Matrix, targets: np.ndarray, shares: np.ndarray, seed: int) -> tuple[Objective, float]:
         """The objective for frequencies of a seed, penalties still to be set, and the bandwidth."""
-        given = {"kernel": self.kernel, "bandwidth": self.bandwidth, "random_state": seed}
+        given: dict[str, Any] = {"kernel": self.kernel, "bandwidth": self.bandwidth, "random_state": seed}
         drawn: Any
         if self.structure == "fastfood":
             drawn = Fastfood(self.n_components, **given).fit(X)
@@ -236,15 +242,15 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         """The intercept: a number, or one for each output."""
         return self._targets.shaped(self._intercept)
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: MatrixLike) -> np.ndarray:
         check_is_fitted(self, "basis_")
-        X = self._scaled(self._valid(X))
-        out = np.empty((X.shape[0], self._coefficients.shape[1]))
-        for rows in row_slices(X.shape[0], 2 * len(self._coefficients)):
-            out[rows] = self.basis_.features(X[rows]) @ self._coefficients + self._intercept
+        valid = self._scaled(self._valid(X))
+        out = np.empty((valid.shape[0], self._coefficients.shape[1]))
+        for rows in row_slices(valid.shape[0], 2 * len(self._coefficients)):
+            out[rows] = self.basis_.features(valid[rows]) @ self._coefficients + self._intercept
         return out
 
-    def local_coefficients(self, X: Any) -> np.ndarray:
+    def local_coefficients(self, X: MatrixLike) -> np.ndarray:
         """Return the gradient of the scores at each row.
 
         Parameters
@@ -259,10 +265,10 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         """
         check_is_fitted(self, "basis_")
         given, height = self._valid(X), np.sqrt(2.0 / len(self._coefficients))
-        X, phases = self._scaled(given), phases_of(self.basis_)
-        out = np.empty((X.shape[0], self._coefficients.shape[1], X.shape[1]))
-        for rows in row_slices(X.shape[0], 4 * len(self._coefficients)):
-            projections = np.asarray(X[rows] @ self.frequencies_.T)
+        scaled, phases = self._scaled(given), phases_of(self.basis_)
+        out = np.empty((scaled.shape[0], self._coefficients.shape[1], scaled.shape[1]))
+        for rows in row_slices(scaled.shape[0], 4 * len(self._coefficients)):
+            projections = np.asarray(scaled[rows] @ self.frequencies_.T)
             waves = features(projections, phases, height)
             for k, coefficients in enumerate(self._coefficients.T):
                 slopes = projection_gradient(coefficients[None, :], waves, projections, phases, height)
@@ -369,7 +375,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         candidates("alpha", self.alpha, ALPHAS)
         candidates("frequency_alpha", self.frequency_alpha, FREQUENCY_ALPHAS)
 
-    def _valid(self, X: Any) -> Any:
+    def _valid(self, X: MatrixLike) -> Matrix:
         """Rows to predict, dense or CSR."""
         if isinstance(X, Blocks):
             raise ValueError(NO_BLOCKS)

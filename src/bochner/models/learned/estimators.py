@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from ...kernels import Kernel
+from ...typing import ClassWeight, MatrixLike, Penalty, RandomStateLike
 from ...validation import require_choice
-from ..calibration import probabilities, temperature
+from ..calibration import probabilities
 from ..regressor import MultiOutputRegressor
 from ..targets import LabelTargets, NumericTargets
 from .base import LearnedFourierModel
 from .losses import Logistic, Loss, Softmax, Squared, SquaredProbability
-from .objective import Objective
-from .penalties import held_out_scores
-from .search import Method
 
 
 class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
@@ -138,13 +135,13 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
         self,
         n_components: int = 100,
         *,
-        kernel: Any = "gaussian",
+        kernel: str | Kernel = "gaussian",
         bandwidth: float | str = "median",
         nu: float = 1.5,
         sampling: str = "iid",
         structure: str = "dense",
-        alpha: Any = "auto",
-        frequency_alpha: Any = "auto",
+        alpha: Penalty = "auto",
+        frequency_alpha: Penalty = "auto",
         optimizer: str = "lbfgs",
         variable_projection: bool = True,
         max_iter: int = 100,
@@ -157,7 +154,7 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
         fit_intercept: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -189,7 +186,7 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
     def _loss(self) -> Loss:
         return Squared()
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict targets.
 
         Parameters
@@ -330,14 +327,14 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         self,
         n_components: int = 100,
         *,
-        kernel: Any = "gaussian",
+        kernel: str | Kernel = "gaussian",
         bandwidth: float | str = "median",
         nu: float = 1.5,
         sampling: str = "iid",
         structure: str = "dense",
         loss: str = "logistic",
-        alpha: Any = "auto",
-        frequency_alpha: Any = "auto",
+        alpha: Penalty = "auto",
+        frequency_alpha: Penalty = "auto",
         optimizer: str = "lbfgs",
         variable_projection: bool = True,
         max_iter: int = 100,
@@ -348,10 +345,10 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         early_stopping: bool = False,
         scale: str | None = "auto",
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -396,7 +393,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         """The labels, sorted."""
         return self._targets.classes
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores of the classes.
 
         Parameters
@@ -411,7 +408,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         """
         return self._targets.decision(self._scores(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Return the label of the largest score of each row.
 
         Parameters
@@ -426,7 +423,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         """
         return self._targets.decode(self.decision_function(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the probabilities of the classes.
 
         For loss='squared' they are the softmax of the scores times `temperature_`.
@@ -447,8 +444,3 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         if not hasattr(self, "temperature_"):
             raise ValueError("probabilities are not calibrated in files of older versions: fit again.")
         return probabilities(scores[:, 0] if scores.shape[1] == 1 else scores, self.temperature_)
-
-    def _calibrate(self, objective: Objective, method: Method) -> None:
-        self.__dict__.pop("temperature_", None)
-        if self.loss == "squared":
-            self.temperature_ = temperature(*held_out_scores(objective, method))
