@@ -79,8 +79,9 @@ class RecursiveFeatures(Peer):
         limit = None if np.isinf(until) else max(until - time.perf_counter(), 0.1)
         how = {"reg": settings["reg"], "verbose": False, **how}
         model = xRFM(
-            {"model": {**chosen, "bandwidth_mode": "constant"}, "fit": how}, max_leaf_size=settings["leaf"], device=torch.device("cpu"), time_limit_s=limit, n_threads=problem.cores,
-            tuning_metric="accuracy" if problem.classes else "mse", random_state=problem.seed, verbose=False,
+            {"model": {**chosen, "bandwidth_mode": "constant"}, "fit": how}, max_leaf_size=settings["leaf"],
+            device=torch.device("cpu"), time_limit_s=limit, n_threads=problem.cores, random_state=problem.seed,
+            tuning_metric="accuracy" if problem.classes else "mse", verbose=False,
             classification_mode="prevalence" if problem.classes else "zero_one",
         )  # fmt: skip
         model._get_agop_on_subset = partial(model._get_agop_on_subset, subset_size=SPLITTING)
