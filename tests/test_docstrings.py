@@ -29,6 +29,7 @@ from bochner import (
     RandomMaxout,
     RandomRidge,
     RandomStumps,
+    TableEncoder,
     read,
 )
 from helpers.docstrings import COMPLETE, EXAMPLE, LAYERS, ROOMS, complaints, public_objects
@@ -154,6 +155,7 @@ FITS = {
     ],
     MaxoutHash: [lambda: MaxoutHash(8).fit(FRAME), lambda: MaxoutHash(8, precision="int8", center=True).fit(X)],
     MaxoutIndex: [lambda: MaxoutIndex(2).fit(FRAME)],
+    TableEncoder: [lambda: TableEncoder().fit(MIXED, Y)],
 }  # fmt: skip
 FOLDER = None
 

@@ -15,6 +15,7 @@ from bochner import (
     RandomFeatureRegressor,
     RandomFourier,
     RandomMaxout,
+    TableEncoder,
 )
 from bochner.losses import CLASSIFYING, REGRESSING
 from bochner.solvers import SGD, Adam, DoublyStochastic
@@ -32,6 +33,9 @@ TRANSFORMERS = [clone(CASES[name]) for name in NAMES] + [
     FeaturePCA(RandomFourier(40, random_state=0)),
     FeaturePCA(RandomFourier(40, random_state=0), solver="randomized", n_oversamples=5),
     FeaturePCA(RandomMaxout(40, precision="int8", random_state=0)),
+    TableEncoder(),
+    TableEncoder("normal", "target"),
+    TableEncoder("piecewise", "hash"),
 ]
 BASIS = RandomFourier(200, bandwidth=4.0, random_state=0)
 MODELS = [

@@ -256,7 +256,7 @@ def test_distributions_of_tables_keep_their_columns(tmp_path):
 
 def test_what_could_not_be_read_again_is_not_written(tmp_path):
     model = RandomFeatureRegressor(RandomFourier(5), random_state=0, alpha=0.1).fit(X, Y)
-    model._solved.intercept[:] = np.nan
+    model._refresh().intercept[:] = np.nan
     with pytest.raises(ValueError, match=r"could not be read again \(intercept .* nothing is written"):
         model.save(tmp_path / "m")
     assert os.listdir(tmp_path) == []

@@ -20,6 +20,8 @@ from .embedding import FeaturePCA
 from .hashing import MaxoutHash, MaxoutIndex
 from .modelfile import load
 from .models import (
+    AutoClassifier,
+    AutoRegressor,
     DistributionClassifier,
     DistributionRegressor,
     KernelRidgeClassifier,
@@ -31,14 +33,17 @@ from .models import (
     advise,
     tune,
 )
+from .tables import TableEncoder
 from .two_sample import mmd, mmd_test
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AutoClassifier", "AutoRegressor",
     "DistributionClassifier", "DistributionRegressor", "Fastfood", "FeaturePCA", "FixedFourier", "GatedLinear",
     "KernelRidgeClassifier", "KernelRidgeRegressor", "LearnedFourierClassifier", "LearnedFourierRegressor",
     "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier",
-    "RandomMaxout", "RandomRidge", "RandomStumps", "advise", "blocks", "config_context", "get_config", "kernels",
-    "load", "losses", "maps", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory", "tune",
+    "RandomMaxout", "RandomRidge", "RandomStumps", "TableEncoder", "advise", "blocks", "config_context", "get_config",
+    "kernels", "load", "losses", "maps", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory",
+    "tune",
 ]  # fmt: skip

@@ -15,6 +15,8 @@ from .hashing import MaxoutIndex
 from .hashing.saving import INDEX_PARTS
 from .maps import FeatureMap
 from .models import (
+    AutoClassifier,
+    AutoRegressor,
     DistributionClassifier,
     DistributionRegressor,
     KernelRidgeClassifier,
@@ -24,14 +26,18 @@ from .models import (
     RandomFeatureClassifier,
     RandomFeatureRegressor,
 )
+from .models.calibration import Temperature, Widening
 from .models.distribution.given import LinearBasis
 from .models.distribution.scatter import Directions, Reference, Scatter
+from .models.feature_fit import FeatureFit
 from .models.fitting import Fit
 from .models.learned.spectrum import Stage
 from .models.saving import KIND, VERSION, kinds_of
+from .models.targets import LabelTargets, NumericTargets
 from .models.trials import Choice
 from .moments import FoldedMoments
 from .solvers import DualPosterior, DualProblem, PrimalPosterior, Problem
+from .tables.saving import TABLE_PARTS
 
 
 def with_training(tree: Any) -> Any:
@@ -64,11 +70,13 @@ def with_design(tree: Any) -> Any:
 SAVED = (
     RandomFeatureClassifier, RandomFeatureRegressor, LearnedFourierClassifier, LearnedFourierRegressor,
     KernelRidgeClassifier, KernelRidgeRegressor, DistributionClassifier, DistributionRegressor, MaxoutIndex,
+    AutoClassifier, AutoRegressor,
 )  # fmt: skip
 KNOWN = (*INDEX_PARTS, LinearBasis)
 INNER = (
     Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks, Reference, Scatter, Directions, Stage,
-    *kinds_of(FeatureMap),
+    FeatureFit, LabelTargets, NumericTargets, Temperature, Widening, *kinds_of(FeatureMap),
+    *TABLE_PARTS,
 )  # fmt: skip
 MODELS = {cls.__name__: cls for cls in SAVED}
 # version -> how its tree becomes the next one's

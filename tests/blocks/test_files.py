@@ -26,8 +26,8 @@ from bochner import (
     read,
     tune,
 )
-from bochner.blocks.recipe import hash_text
 from bochner.models.preparation import CheckedRows
+from bochner.tables.categories import hash_text
 
 rng = np.random.default_rng(0)
 N = 1000

@@ -23,7 +23,7 @@ from numpydoc.validate import Validator, validate
 ROOMS = (
     "bochner", "bochner.bases", "bochner.blocks", "bochner.embedding", "bochner.hashing", "bochner.kernels",
     "bochner.losses", "bochner.maps", "bochner.models", "bochner.moments", "bochner.onnx_export", "bochner.solvers",
-    "bochner.theory", "bochner.two_sample",
+    "bochner.tables", "bochner.theory", "bochner.two_sample",
 )  # fmt: skip
 LAYERS = ("bochner.nn",)  # which cannot be imported without torch
 # Rooms for those who write a basis, a loss, a solver or a format, and what of them users meet too.
@@ -35,6 +35,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "bochner.maps": ("FeatureMap", "Metric", "Union", "UnitMap"),
     "bochner.moments": ("Moments",),
     "bochner.solvers": ("SGD", "Adam", "DoublyStochastic", "Solution", "Stochastic"),
+    "bochner.tables": ("Recipe", "TableEncoder"),
 }  # fmt: skip
 # numpydoc's names for: no docstring, or sections that are unknown or out of order; ...
 ALWAYS = frozenset(("GL03", "GL05", "GL06", "GL07", "GL08", "SS01", "SS03", "SS04"))

@@ -18,6 +18,7 @@ Y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(40)
 THREE = np.array(["a", "bb", "c"])[np.argmax(X, axis=1)]
 TWO = (X[:, 0] > 0).astype(int)
 FRAME = pd.DataFrame(X, columns=["u", "v", "w"]).assign(t=np.array(["p", "q"])[TWO])
+DAYS = pd.date_range("2020-01-01", periods=40)
 POINTS = [part + k for k, part in enumerate(np.split(rng.standard_normal((60, 2)), 12))]
 
 
@@ -63,6 +64,10 @@ def regressors():
     yield "doubly", Kind(fitted(bochner.RandomFourier(6), solver=DoublyStochastic(batch_size=20, features=3)))
     table = bochner.read(FRAME.assign(y=Y), target="y")
     yield "table", Kind(Regressor(bochner.RandomFourier(6), random_state=0, alpha=0.1).fit(table), FRAME, sums=True)
+    encoder = bochner.TableEncoder("piecewise", "target", pieces=2).fit(FRAME.assign(d=DAYS), Y)
+    table = bochner.read(FRAME.assign(d=DAYS, y=Y), target="y", recipe=encoder)
+    encoded = Regressor(bochner.RandomFourier(6), random_state=0, alpha=0.1).fit(table)
+    yield "encoded table", Kind(encoded, FRAME.assign(d=DAYS), sums=True)
     plain = pd.DataFrame(X, columns=["u", "v", "w"])
     yield "frame", Kind(Regressor(bochner.RandomFourier(6), random_state=0, alpha=0.1).fit(plain, Y), plain)
 

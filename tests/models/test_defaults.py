@@ -1,6 +1,7 @@
 """No fit without settings is ever absurd: bad-tempered data, every basis, beside plain ridge and the mean."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,7 +95,7 @@ def test_never_worse_than_plain_ridge_or_the_mean(name, precision, kind, labels)
         assert found > allowed, "it holds here now: take it off the list"
         pytest.xfail(SHORT[name, precision, kind, labels])
     assert found <= allowed, model.explain_fit()
-    if model._solved.end == "upper":  # never a silent edge
+    if model._refresh().end == "upper":  # never a silent edge
         assert told
 
 
@@ -272,7 +273,7 @@ def test_what_was_never_seen_is_taken_for_the_last_that_was():
 
 
 def test_uneven_leverage_is_told():
-    from bochner.models.doubts import doubts, leverage_share
+    from bochner.models.calibration import Widening, leverage_share
     from bochner.solvers import OUT, HeldOutScores
 
     scores = np.zeros((200, 1))
@@ -281,8 +282,8 @@ def test_uneven_leverage_is_told():
     assert leverage_share(HeldOutScores(scores, scores, None, OUT, np.full(200, 0.1))) < 0.02
     X = np.linspace(0, 1, 200)[:, None]
     model = RandomFeatureRegressor(random_state=0).fit(X, np.sin(9 * X[:, 0]))
-    model._leverage = 0.8
-    assert any("of all leverage" in sentence for sentence in doubts(model))
+    found = replace(model._fitted, calibration=Widening(np.ones(1), leverage=0.8))
+    assert any("of all leverage" in sentence for sentence in found.doubts())
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "dual"])

@@ -98,7 +98,7 @@ def test_no_step_lowers_the_optimum(loss):
     model = RandomFeatureClassifier(BASIS, loss=loss, alpha=ALPHA).fit(X, LABELS, WEIGHT)
     best = objective(model, LABELS, WEIGHT)
     rng = np.random.default_rng(1)
-    fit = model._solved
+    fit = model._refresh()
     for size in (1e-1, 1e-2, 1e-3):
         change = rng.standard_normal(fit.solution.coefficients.shape)
         fit.solution.coefficients[:] += size * change
@@ -252,7 +252,7 @@ def test_the_chosen_penalty_is_near_the_best(loss, data):
     best = min(risk(alpha)[0] for alpha in 10.0 ** np.arange(-6, 3))
     chosen, model = risk("auto")
     assert chosen < best + 0.12
-    promise = model._solved.validated
+    promise = model._refresh().validated
     assert promise.rows == train.sum()
     assert promise.score > 0.85 and 0 < promise.standard_error < 0.05
 

@@ -78,7 +78,7 @@ def test_four_classes(loss):
 def test_left_out_scores_are_those_of_refits(solver, intercept, monkeypatch):
     """What calibrates least squares is exactly what fits without each row would score."""
     seen = []
-    monkeypatch.setattr("bochner.models.classifier.temperature", lambda *judged: seen.append(judged) or 1.0)
+    monkeypatch.setattr("bochner.models.calibration.temperature", lambda *judged: seen.append(judged) or 1.0)
     rows, labels, weight = TRAIN[:40], TRAIN_LABELS[:40], np.random.default_rng(0).uniform(1, 3, 40)
     model = RandomFeatureClassifier(BASIS, solver=solver, alpha=0.5, fit_intercept=intercept).fit(rows, labels, weight)
     features = model.basis_.transform(rows)

@@ -65,7 +65,7 @@ def test_a_penalty_that_is_given_keeps_its_meaning(loss):
     """Y times s and alpha times s^(degree - 2), epsilon times s where it is in units of y: the same model."""
     scale = 1000.0
     model = RandomFeatureRegressor(BASIS, loss=loss, alpha=0.1, solver="newton" if loss == "squared" else "auto")
-    plain, given = model.fit(X, Y).predict(X), model._loss()
+    plain, given = model.fit(X, Y).predict(X), model._parameters().loss
     larger = EpsilonInsensitive(0.2 * scale) if isinstance(given, EpsilonInsensitive) else loss
     model.set_params(loss=larger, alpha=0.1 * scale ** (given.degree - 2)).fit(X, scale * Y)
     assert model.alpha_ == 0.1 * scale ** (given.degree - 2)
@@ -106,8 +106,9 @@ def test_parts_of_a_stream_share_their_units(solver, tmp_path):
 
 def test_a_file_from_before_there_were_units_goes_on():
     model = regressor("squared", "sgd").fit(X, Y)
-    old = replace(model._solved.training, units=None)
-    model._solved = replace(model._solved, solution=replace(model._solved.solution, training=old))
+    fit = model._refresh()
+    fit = replace(fit, solution=replace(fit.solution, training=replace(fit.training, units=None)))
+    model._fitted = replace(model._fitted, fit=fit)
     assert np.isfinite(model.partial_fit(X, Y).predict(X)).all()
 
 

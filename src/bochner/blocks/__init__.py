@@ -1,5 +1,6 @@
 """Rows in blocks."""
 
+from ..tables.recipe import Recipe, SparseRecipe
 from .aggregate import Aggregate, SumOf
 from .base import Block, Blocks, SampledBlocks
 from .checkpoint import CheckpointedBlocks, Journal, forget_checkpoint
@@ -9,7 +10,6 @@ from .kept import KeptBlocks
 from .memory import MemoryBlocks
 from .partitions import TOGETHER, rows_per_block
 from .progress import Progress
-from .recipe import Recipe, SparseRecipe
 
 __all__ = [
     "TOGETHER", "Aggregate", "Block", "Blocks", "CheckpointedBlocks", "Journal", "KeptBlocks", "MemoryBlocks",

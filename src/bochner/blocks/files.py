@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from ..tables.encoder import TableEncoder
+from ..tables.encoder_recipe import learned_recipe, recipe_of
+from ..tables.recipe import Recipe, SparseRecipe
+from ..tables.survey import DECIMALS, Summary
 from ..validation import option, require_choice, require_integer
 from .base import Block, Blocks, stack
 from .formats.base import Choice, Csv, MisreadError, Table
 from .partitions import rows_per_block
 from .paths import format_of, matching
 from .progress import Progress
-from .recipe import Recipe, SparseRecipe
 from .regroup import regroup
-from .survey import DECIMALS, Summary
 
 SURVEYED = 1 << 16  # rows at a time while means are learned, whatever the memory budget: the same bits for any
 MOST_CATEGORIES = 10_000
@@ -144,8 +146,10 @@ def read(
         Encoding of CSV.
     rows : str, default=None
         The dataset of HDF5 that holds the matrix.
-    recipe : Recipe, default=None
-        That of a fitted model, `model.recipe_`, to read rows to predict; nothing is learned then.
+    recipe : Recipe or TableEncoder, default=None
+        That of a fitted model, `model.recipe_`, to read rows to predict; nothing is learned then. An encoder decides
+        what columns become, in place of `standardize`, `text` and `categories`; one that is not fitted learns it by one
+        more pass, without targets.
     n_columns : int, default=None
         Number of columns of svmlight, where it is more than the file shows.
 
@@ -169,6 +173,12 @@ def read(
     if decimal is not None:
         require_choice("decimal", decimal, [".", ","])
     dropped = [drop] if isinstance(drop, str | int) else list(drop)
+    text_columns, encoder = list(text_columns), None
+    if isinstance(recipe, TableEncoder) and hasattr(recipe, "column_of_"):
+        recipe = recipe_of(recipe)
+    elif isinstance(recipe, TableEncoder):
+        recipe, encoder = None, recipe
+        text_columns += named_categories(encoder)
     if isinstance(recipe, Recipe):
         loose = recipe.commas if decimal is None else ()
         choice = Choice(list(recipe.names), target, weight, dropped, list(recipe.texts), loose, decimal == ",")
@@ -184,6 +194,8 @@ def read(
 
             if weight is not None or dropped:
                 raise ValueError("svmlight rows have no column of weights and none to drop.")
+            if encoder is not None or isinstance(recipe, Recipe):
+                raise ValueError("svmlight rows are sparse numbers, and the recipe is one of tables: give such a file.")
             return SvmlightBlocks(files, n_columns, recipe)
         table = open_table(files, format, choice, Csv(header, delimiter or delimiter_of(files), encoding), rows)
     if isinstance(recipe, SparseRecipe):
@@ -191,7 +203,18 @@ def read(
     if recipe is not None:
         follow(table, recipe, missing or recipe.missing, decimal)
         return TableBlocks(table, recipe, missing)
-    return TableBlocks(table, learn(table, standardize, missing or "refuse", text, categories, decimal))
+    if encoder is None:
+        return TableBlocks(table, learn(table, standardize, missing or "refuse", text, categories, decimal))
+    plain = learn(table, False, missing or "mean", "auto", categories, decimal)
+    return TableBlocks(table, learned_recipe(encoder, plain, table.chunks(0, SURVEYED)))
+
+
+def named_categories(encoder: TableEncoder) -> list[str]:
+    """The columns that an encoder is told to take for categories, which files know by name."""
+    given = [] if encoder.categorical_features is None else list(encoder.categorical_features)
+    if not all(isinstance(name, str) for name in given):
+        raise ValueError("categorical_features must be names of columns where files are read.")
+    return given
 
 
 def learn(

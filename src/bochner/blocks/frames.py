@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..tables.columns import is_frame, target_values
+from ..tables.recipe import Recipe
 from .base import Blocks
 from .files import TableBlocks, read
 from .memory import MemoryBlocks
-from .recipe import Recipe
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame or an Arrow table."""
-    return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "dtypes") and not hasattr(X, "collect"))
 
 
 def encoded_frame(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, Recipe] | None:
@@ -57,11 +53,3 @@ def is_plain_column(column: Any) -> bool:
     if kind.kind in "iuc":
         return not (hasattr(column, "isna") and column.isna().any())
     return kind.kind == "f" and not (column.isna().any() if hasattr(column, "isna") else np.isnan(column).any())
-
-
-def target_values(y: Any) -> np.ndarray:
-    """Targets as an array, of numbers where they are numbers."""
-    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if values.dtype.kind == "O" and all(isinstance(value, numbers.Real) for value in values.ravel()):
-        return np.array(values.tolist())
-    return values

@@ -21,6 +21,7 @@ import bochner
 from ..bases import Basis
 from ..blocks import Blocks
 from ..kernels import Kernel
+from ..solvers import Solution
 
 app = App(
     name="bochner",
@@ -109,6 +110,8 @@ class FittedModel(Protocol):
     alpha_: float
     coef_: np.ndarray
     intercept_: np.ndarray
+    solution_: Solution
+    fit_intercept: bool
 
     def predict(self, X: Any) -> np.ndarray: ...
 

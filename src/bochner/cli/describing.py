@@ -50,8 +50,8 @@ def facts(model: FittedModel, path: Path) -> dict[str, Any]:
 
 def counted(model: FittedModel) -> int:
     """Coefficients and intercepts."""
-    if hasattr(model, "_refresh"):
-        return learned_numbers(model)
+    if hasattr(model, "solution_") and hasattr(model, "design_"):
+        return learned_numbers(model.solution_, model.fit_intercept)
     return int(np.size(getattr(model, "dual_coef_", getattr(model, "coef_", ()))) + np.size(model.intercept_))
 
 

@@ -16,7 +16,7 @@ import bochner
 from ..bases import REGISTRY, Basis
 from ..blocks import Blocks
 from ..models.base import RandomFeatureModel
-from ..models.targets import looks_like_labels
+from ..models.target_codes import looks_like_labels
 from ..models.tune import Tuned
 from ..validation import require_choice
 from .app import Printing, Reading, app, show

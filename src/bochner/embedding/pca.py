@@ -14,12 +14,11 @@ from ..bases.design import Design
 from ..bases.heuristics import SAMPLE
 from ..blocks import Blocks, MemoryBlocks
 from ..config import memory_budget
-from ..models.base import RandomFeatureModel
+from ..models.columns import Dtypes, check_rows, dtypes_for, meet_blocks, recipe_of, rows_to_predict
 from ..models.sampling import Sample
 from ..models.unlabelled import (
     FeatureMoments,
     chosen_scale,
-    dtypes_for,
     in_blocks,
     require_basis,
     require_scale,
@@ -291,7 +290,8 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         found = self._principal()
         weights = float(self.design_.scale_) * found.components.T
         offset = found.components @ found.mean
-        n, blocks = self._rows_to_predict(X, 2 * len(weights))
+        columns = self.design_.n_features_in_
+        n, blocks = rows_to_predict(self, X, self._dtypes, columns, 2 * len(weights))
         out = np.empty((n, weights.shape[1]))
         for rows, part in blocks:
             out[rows] = self.design_.features(part) @ weights - offset
@@ -324,7 +324,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         rows = self._kept.rows
         dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
         if self._inverse is None:
-            images = self._project(MemoryBlocks(rows, recipe=self._recipe))
+            images = self._project(MemoryBlocks(rows, recipe=recipe_of(self)))
             self._inverse = WayBack.learned(images, dense, self.design_.scaler)
         return like(self._inverse(T), X)
 
@@ -352,11 +352,6 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # ---- checks ----
 
-    _meet_blocks = RandomFeatureModel._meet_blocks
-    _require_same_columns = RandomFeatureModel._require_same_columns
-    _validate_rows = RandomFeatureModel._validate_rows
-    _rows_to_predict = RandomFeatureModel._rows_to_predict
-
     def _check_parameters(self) -> None:
         require_basis(self.basis)
         require_scale(self.scale)
@@ -366,23 +361,20 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         require_integer("n_passes", self.n_passes)
         require_integer("kept_rows", self.kept_rows, minimum=0)
 
-    def _dtypes(self) -> list[Any]:
-        return dtypes_for(self.basis)
-
     @property
-    def _recipe(self) -> Any:
-        return getattr(self, "recipe_", None)
+    def _dtypes(self) -> Dtypes:
+        return dtypes_for(getattr(self.basis, "precision", None))
 
     def _ready(self, X: Any, first: bool) -> Blocks:
         """Valid rows in blocks; the first are remembered by their columns, later ones must be alike."""
-        X = in_blocks(to_numpy(X), self._dtypes())
+        X = in_blocks(to_numpy(X), self._dtypes)
         if isinstance(X, Blocks):
-            self._meet_blocks(X, first)
+            meet_blocks(self, X, None if first else self.design_.n_features_in_)
             return X
         if not first:
-            return MemoryBlocks(self._validate_rows(X))
+            return MemoryBlocks(check_rows(self, X, self._dtypes))
         require_numbers(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=self._dtypes(), ensure_all_finite=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=list(self._dtypes), ensure_all_finite=False)
         require_finite(X)
         return MemoryBlocks(X)
 

@@ -1,6 +1,7 @@
 """Models: a basis, a loss and a solver behind scikit-learn's face."""
 
 from .advise import Advice, advise
+from .auto import AutoClassifier, AutoRegressor
 from .classifier import RandomFeatureClassifier
 from .distribution import DistributionClassifier, DistributionRegressor
 from .exact import KernelRidgeClassifier, KernelRidgeRegressor
@@ -9,7 +10,8 @@ from .regressor import RandomFeatureRegressor
 from .tune import Trial, Tuned, tune
 
 __all__ = [
-    "Advice", "DistributionClassifier", "DistributionRegressor", "KernelRidgeClassifier", "KernelRidgeRegressor",
+    "Advice", "AutoClassifier", "AutoRegressor",
+    "DistributionClassifier", "DistributionRegressor", "KernelRidgeClassifier", "KernelRidgeRegressor",
     "LearnedFourierClassifier", "LearnedFourierRegressor",
     "RandomFeatureClassifier", "RandomFeatureRegressor", "Trial", "Tuned", "advise", "tune",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from ..costs import Cost, Work, choose_exact, cost, gram_bytes, machine, seconds
 from ..moments import Moments
 from .classifier import RandomFeatureClassifier
 from .contest import Contender, Field
+from .designing import wanted_of
 from .precision import choose_precision
 from .regressor import RandomFeatureRegressor
 from .trials import described, design_of
@@ -151,14 +152,14 @@ def advise(
     True
     """
     X, y = rows_and_targets(X, y, target)
-    model: Any = RandomFeatureClassifier() if classifies(X, y, classification) else RandomFeatureRegressor()
+    model = RandomFeatureClassifier() if classifies(X, y, classification) else RandomFeatureRegressor()
     model.set_params(random_state=random_state)
-    ready = model._ready(X, y, None, first=True, whole=True)
+    parameters, ready = model._parameters(), model._prepare(X, y, None, first=True, whole=True)
     rows = ready.blocks.n_rows
     within = even(min(rows, np.sqrt(memory_budget() / gram_bytes(len(FACTORS)))))
     sizes = [even(min(size, within)) for size in TRIED]
     basis = RandomFourier(sizes[-1])
-    field = Field(model, ready, basis, random_state)
+    field = Field(parameters, ready, basis, random_state)
     race = Race(field, settings_of(basis, FACTORS, None), sizes, MemoryBlocks(*field.probe[:3]))
     race.run()
     notes = race.widen(True, True, warn=False)
@@ -166,8 +167,8 @@ def advise(
     best = race.contender_of(trial)
     m, why = enough_features(best, within)
     choice, chosen = best.choice, RandomFourier(m, bandwidth=trial.settings["bandwidth"], random_state=random_state)
-    wanted, _ = model._wanted(chosen, ready)
-    precision, because = choose_precision(chosen, choice, wanted, model._problem, ready)
+    wanted, _ = wanted_of(parameters, chosen, ready)
+    precision, because = choose_precision(chosen, choice, wanted, parameters, ready)
     design = design_of(choice, chosen.set_params(precision=precision), ready.sample, ready.largest)
     solver, how = choose_exact(rows, design.n_components)
     expected = expected_cost(design, field.probe, rows, solver)

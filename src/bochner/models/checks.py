@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, cast, constant, is_torch, like
-from ..blocks import Block, encoded_frame, frame_blocks, rows_per_block
+from ..blocks import frame_blocks, rows_per_block
 from ..validation import require_finite
 
 
@@ -56,33 +56,6 @@ def with_recipe(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         weight = check_weights(weight, len(X))
     blocks = frame_blocks(X, y, weight)
     return (X, y, sample_weight) if blocks is None else (blocks, None, None)
-
-
-def encoded_rows(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """Rows and targets for a model that takes arrays; of a frame of more than plain numbers it keeps the recipe.
-
-    What an earlier fit knew of columns is gone.
-    """
-    for name in ("recipe_", "feature_names_in_"):
-        model.__dict__.pop(name, None)
-    encoded = encoded_frame(X, y)
-    if encoded is None:
-        return X, y
-    model.recipe_ = encoded[2]
-    return encoded[:2]
-
-
-def rows_by_recipe(model: Any, X: Any) -> Any:
-    """Rows to predict of a model that has a recipe; those of a block were made by it already."""
-    return X.X if isinstance(X, Block) else model.recipe_.encode(X)
-
-
-def remember_columns(model: Any) -> None:
-    """The columns of a model that has a recipe are those of its table, not those that come out."""
-    if hasattr(model, "recipe_"):
-        model.n_features_in_ = model.recipe_.n_inputs
-        if model.recipe_.names:
-            model.feature_names_in_ = np.array(model.recipe_.names, dtype=object)
 
 
 def check_weights(sample_weight: Any, rows: int, some: bool = False) -> Array | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -10,15 +11,16 @@ from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array, to_numpy
 from ..losses import LossLike
-from ..solvers import HeldOutScores, SolverLike
-from .base import RandomFeatureModel, Scored, adds_rows
-from .calibration import probabilities, temperature
+from ..solvers import SolverLike
+from .base import RandomFeatureModel, takes_more_rows
+from .calibration import Temperature, probabilities, temperature
 from .checks import check_weights
-from .doubts import leverage_share
-from .targets import Labelled
+from .scoring import score_of_rows
+from .target_codes import LabelCoding
+from .targets import LabelTargets
 
 
-class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureModel):
+class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
     """Classification on random features: kernel classification for any number of rows.
 
     Labels become numbers +1 and -1, one column for each class (one in all for two classes), and
@@ -167,13 +169,26 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         self.verbose = verbose
         self.random_state = random_state
 
-    def _require_same_targets(self, other: Any) -> None:
-        if not np.array_equal(self.classes_, other.classes_):
-            raise ValueError("the two models have different classes: give `classes` to partial_fit of both.")
+    def _encoder(self) -> LabelTargets:
+        return LabelTargets(self.class_weight)
 
-    temperature_: float | None
+    @property
+    def _targets(self) -> LabelTargets:
+        return cast(LabelTargets, self._found().targets)
 
-    @available_if(adds_rows)
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        return self._targets.classes
+
+    @property
+    def temperature_(self) -> float | None:
+        """Factor of the scores before the softmax of `predict_proba`; None if it is not known."""
+        calibration = self._found().calibration
+        assert isinstance(calibration, Temperature)
+        return calibration.value
+
+    @available_if(takes_more_rows)
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
     ) -> RandomFeatureClassifier:
@@ -202,6 +217,55 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         """
         return self._add_rows(X, y, sample_weight, classes, target)
 
+    def decision_function(self, X: Any) -> Array:
+        """Compute the scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores; for two classes one number a row, positive for the second class.
+        """
+        return self._targets.decision(self._scores(X))
+
+    def predict(self, X: Any) -> Array:
+        """Return the label of the largest score of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray or torch.Tensor of shape (n_samples,)
+            Labels, in the library of X; text always as an array.
+        """
+        return self._targets.decode(self.decision_function(X))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy of the labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            True labels; None if X are Blocks, which have their own.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+
+        Returns
+        -------
+        float
+            Share of rows that are labelled right.
+        """
+        return score_of_rows(self.predict, X, y, sample_weight, classifies=True)
+
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
 
@@ -219,13 +283,13 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
-        scores = self.decision_function(X)
-        if self.temperature_ is None:
+        scores, temperature = self.decision_function(X), self.temperature_
+        if temperature is None:
             raise ValueError(
                 "probabilities are not calibrated, since rows or features changed after fit: call calibrate(X, y) with "
                 "rows that the model was not fitted to."
             )
-        return probabilities(scores, self.temperature_)
+        return probabilities(scores, temperature)
 
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureClassifier:
         """Learn the temperature of probabilities from rows that the model was not fitted to.
@@ -245,19 +309,11 @@ class RandomFeatureClassifier(Scored, Labelled, ClassifierMixin, RandomFeatureMo
             The model itself.
         """
         scores = to_numpy(self._scores(X))
-        codes = self._target_coding().code(to_numpy(y))
+        codes = LabelCoding(self.classes_).code(to_numpy(y))
         if len(codes) != len(scores):
             raise ValueError(f"X has {len(scores)} rows but y has {len(codes)}.")
         weight = check_weights(to_numpy(sample_weight), len(scores))
-        self.temperature_ = temperature(scores, codes, weight)
-        self._calibration = f"from {len(scores):,} rows given to calibrate"
+        found = self._found()
+        value, how = temperature(scores, codes, weight), f"from {len(scores):,} rows given to calibrate"
+        self._fitted = replace(found, calibration=Temperature(value, how, found.calibration.leverage))
         return self
-
-    def _calibrate(self, held_out: HeldOutScores | None) -> None:
-        self.temperature_, self._calibration = None, ""
-        self._leverage = leverage_share(held_out)
-        if self._loss().probabilistic:
-            self.temperature_, self._calibration = 1.0, "the loss is that of probabilities"
-        elif held_out is not None:
-            self.temperature_ = temperature(held_out.scores, held_out.codes, held_out.weight)
-            self._calibration = f"from {len(held_out.scores):,} {held_out.how}"

@@ -24,6 +24,8 @@ from ..penalties import LeftOut, above_floor
 from ..penalties.labels import all_scores, models_at
 from ..penalties.search import ABOVE, BELOW, candidates, settled, smallest, valley
 from ..solvers.problem import fold_of, rounding_floor, wrong
+from .designing import wanted_of
+from .parameters import ModelParameters
 from .preparation import PreparedData
 from .trials import FEWEST, Choice, choose, design_of, probe_of
 
@@ -103,16 +105,16 @@ class Trial:
 
 @dataclass
 class Field:
-    """What is the same for all contenders: rows with coded targets, and the model that is to be fitted to them."""
+    """What is the same for all contenders: rows with coded targets, and what the model is asked for."""
 
-    model: Any
+    parameters: ModelParameters
     ready: PreparedData
     basis: Basis
     seed: int
 
     @property
     def classifies(self) -> bool:
-        return bool(self.model._classifies)
+        return self.parameters.classifies
 
     @cached_property
     def probe(self) -> Block:
@@ -123,7 +125,7 @@ class Field:
     def contender(self, settings: dict[str, Any]) -> Contender:
         """The basis with these settings, its rows scaled and a linear part beside it as the model would have it."""
         basis = clone(self.basis).set_params(**settings, random_state=self.seed)
-        wanted, _ = self.model._wanted(basis, self.ready)
+        wanted, _ = wanted_of(self.parameters, basis, self.ready)
         choice = choose(wanted, basis, self.ready.sample, self.ready.largest, self.probe)
         return Contender(design_of(choice, basis, self.ready.sample, self.ready.largest), choice, settings)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from ..bases.design import Design
 from ..penalties import PERFECT, CrossValidated
 from ..solvers import OUT, HeldOutScores
 from ..solvers.problem import wrong
@@ -14,10 +14,9 @@ from ..validation import FitWarning
 from .fitting import Fit
 
 NOTHING = 0.01  # R^2 below which a model explains nothing
-MANY = 100  # rows from which their leverages are told
 CLIPPED = 0.01  # share of numbers beyond the range
 
-__all__ = ["FitWarning", "doubts", "leverage_share", "validated_by"]
+__all__ = ["FitWarning", "doubts", "validated_by"]
 
 
 def validated_by(fit: Fit, held_out: HeldOutScores | None, classifies: bool) -> Fit:
@@ -58,19 +57,10 @@ def score_of(
     return CrossValidated(1.0 - mean, error, len(rows), how)
 
 
-def leverage_share(held_out: HeldOutScores | None) -> float:
-    """The share of all leverage that the hundredth of rows with the largest has."""
-    if held_out is None or held_out.leverage is None or len(held_out.leverage) < MANY:
-        return 0.0
-    leverage = np.sort(np.maximum(held_out.leverage, 0.0))
-    return float(leverage[-max(1, len(leverage) // 100) :].sum() / max(leverage.sum(), np.finfo(float).tiny))
-
-
-def doubts(model: Any) -> list[str]:
-    """Sentences, each of which says what is the matter and what can be done."""
-    fit, design = model._refresh(), model.design_
+def doubts(fit: Fit, design: Design, classifies: bool, leverage: float) -> list[str]:
+    """Sentences, each of which says what is the matter and what can be done; see `leverage_share`."""
     found, validated = [], fit.validated
-    if not model._classifies and validated is not None and validated.score < NOTHING:
+    if not classifies and validated is not None and validated.score < NOTHING:
         found.append(
             f"The model explains nothing: its cross-validated R^2 is {validated.score:.2f}, no better than the mean. "
             "Other columns, another basis or bandwidth may."
@@ -81,9 +71,9 @@ def doubts(model: Any) -> list[str]:
         found.append(
             "The smallest of the penalties tried was best: more features, or another bandwidth, would probably serve."
         )
-    if model._leverage > 0.5:
+    if leverage > 0.5:
         found.append(
-            f"A hundredth of the rows has {model._leverage:.0%} of all leverage: outliers decide the fit; "
+            f"A hundredth of the rows has {leverage:.0%} of all leverage: outliers decide the fit; "
             "scale='robust' clips them."
         )
     clipped = float(getattr(design.basis, "clipped_fraction_", 0.0))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import to_numpy
 from ..bases.heuristics import SAMPLE, different_rows, settle_bandwidth
 from ..blocks import Block
 from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvariant
@@ -23,18 +22,21 @@ from ..solvers.kernel_rows import KernelRows, solve_rows
 from ..solvers.leave_one_out import from_kernel
 from ..solvers.problem import Alpha
 from ..streams import sample_rows
-from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
-from .base import RandomFeatureModel
+from ..validation import require_choice, require_positive, require_squares
 from .calibration import probabilities, temperature
-from .checks import check_weights, encoded_rows, remember_columns, row_slices, rows_by_recipe, split_target
+from .checks import row_slices
+from .columns import check_arrays
 from .exact_explaining import explain_exact
 from .exact_saving import centring, from_state, to_state
+from .parameters import checked_alpha
+from .preparation import GivenData, prepare_block
 from .regressor import MultiOutputRegressor
 from .saving import write
-from .targets import Labelled, Numeric
+from .targets import LabelTargets, NumericTargets, TargetEncoder
 from .trials import SCALERS
 
 TRIED = 500  # rows with which scalings are compared
+FLOATS = (np.float64, np.float32)  # types of rows that are taken as they are
 
 
 class KernelRidgeModel(BaseEstimator):
@@ -47,8 +49,15 @@ class KernelRidgeModel(BaseEstimator):
     fit_intercept: bool
     invariants: bool
     scale: str | None
-    _classifies: bool
-    _offset: Any = 0.0
+    _targets: TargetEncoder  # there after a fit
+
+    @abstractmethod
+    def _encoder(self) -> TargetEncoder:
+        """The encoder of targets, before any are known."""
+
+    @property
+    def _classifies(self) -> bool:
+        return self._encoder().classifies
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Any:
         """Fit the model; matrices of n_samples by n_samples are made.
@@ -71,25 +80,16 @@ class KernelRidgeModel(BaseEstimator):
             The model itself.
         """
         alpha = self._check_parameters()
-        X, y = self._validate(*encoded_rows(self, *split_target(X, y, target)))
-        remember_columns(self)
-        weight = check_weights(sample_weight, X.shape[0])
-        if self._classifies:
-            check_classification_targets(y)
-        summary = self._target_kind().summarize(y, weight)
-        self._learn(summary)
-        coding = self._target_coding(summary)
-        codes, weight = coding.code(y), check_weights(coding.weigh(y, weight), X.shape[0])
-        if weight is not None and (weight == 0).any():
-            X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
-        self.scaler_ = self._settled_scaler(Block(X, codes, weight, 0))
-        X = X if self.scaler_ is None else self.scaler_(X)
+        given = GivenData(X, y, sample_weight)
+        block, self._targets = prepare_block(self, given, target, self._encoder(), FLOATS)
+        self.scaler_ = self._settled_scaler(block)
+        X = block.X if self.scaler_ is None else self.scaler_(block.X)
         self.kernel_ = self._settled_kernel(X)
-        block = Block(X, codes, weight, 0)
-        solution, chosen = self._solve(KernelRows(self.kernel_(X), block, self.fit_intercept), alpha)
+        rows = KernelRows(self.kernel_(X), block._replace(X=X), self.fit_intercept)
+        solution, chosen = self._solve(rows, alpha)
         self._calibrate(solution.held_out)
         self.X_fit_, self.dual_coef_ = X.copy(), solution.coefficients
-        self.intercept_ = solution.intercepts + self._offset
+        self.intercept_ = solution.intercepts + self._targets.offset
         self.alpha_, self.solution_, self.penalty_ = solution.alpha, replace(solution, held_out=None), chosen.note
         validated = chosen.validated
         self.cv_score_ = None if validated is None else float(validated.score)
@@ -123,7 +123,7 @@ class KernelRidgeModel(BaseEstimator):
         require_positive("nu", self.nu)
         if self.scale is not None:
             require_choice("scale", self.scale, ["auto", "robust", "standard"])
-        return RandomFeatureModel._alpha(self)
+        return checked_alpha(self.alpha)
 
     def _calibrate(self, held_out: HeldOutScores | None) -> None:
         """Learn how to make probabilities; regression has none."""
@@ -162,7 +162,7 @@ class KernelRidgeModel(BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = self._validate(X)
+        X = check_arrays(self, X, dtypes=FLOATS, accept_sparse=False, y_numeric=False)
         X = X if self.scaler_ is None else self.scaler_(X)
         out = np.empty((len(X), self.dual_coef_.shape[1]))
         for rows in row_slices(len(X), 3 * len(self.X_fit_)):
@@ -216,22 +216,8 @@ class KernelRidgeModel(BaseEstimator):
         check_is_fitted(self)
         export(self, path, dtype=dtype)
 
-    def _validate(self, X: Any, *y: Any) -> Any:
-        """Sound rows, and targets in a fit, whose rows are encoded already."""
-        X = to_numpy(X)
-        if not y and (isinstance(X, Block) or hasattr(self, "recipe_")):
-            return rows_by_recipe(self, X)
-        require_numbers(X)
-        checks = {"multi_output": True, "y_numeric": not self._classifies} if y else {}
-        targets = [to_numpy(part) for part in y]
-        checked = validate_data(
-            self, X, *targets, reset=bool(y), dtype=[np.float64, np.float32], ensure_all_finite=False, **checks
-        )
-        require_finite(checked[0] if y else checked)
-        return checked
 
-
-class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
+class KernelRidgeRegressor(MultiOutputRegressor, KernelRidgeModel):
     """Kernel ridge regression with the exact kernel, for up to some ten thousand rows.
 
     Solves (K + alpha I) a = y for the kernel matrix K of all rows, so that time grows with the cube of their number and
@@ -321,6 +307,11 @@ class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
         self.invariants = invariants
         self.scale = scale
 
+    _targets: NumericTargets
+
+    def _encoder(self) -> NumericTargets:
+        return NumericTargets(self.fit_intercept)
+
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.
 
@@ -334,10 +325,10 @@ class KernelRidgeRegressor(Numeric, MultiOutputRegressor, KernelRidgeModel):
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             The predictions.
         """
-        return self._scores(X).reshape(-1, *self._outputs)
+        return self._targets.decode(self._scores(X))
 
 
-class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
+class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
     """Least-squares classification with the exact kernel, for up to some ten thousand rows.
 
     Labels become numbers +1 and -1, one column for each class, and kernel ridge regression does the rest: see
@@ -434,6 +425,46 @@ class KernelRidgeClassifier(Labelled, ClassifierMixin, KernelRidgeModel):
         self.invariants = invariants
         self.scale = scale
         self.class_weight = class_weight
+
+    _targets: LabelTargets
+
+    def _encoder(self) -> LabelTargets:
+        return LabelTargets(self.class_weight)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        return self._targets.classes
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute the scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores; for two classes one number a row, positive for the second class.
+        """
+        return self._targets.decision(self._scores(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label of the largest score of each row.
+
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        return self._targets.decode(self.decision_function(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.

@@ -30,10 +30,11 @@ from ..maps.frequencies import KERNEL
 from ..maps.scaling import ColumnScaler
 from ..solvers import DualProblem, Solution
 from .kept import require_kind, require_solution
-from .saving import columns_made, keep_fitted, made_of, require_scaler
+from .saving import columns_made, made_of, require_scaler
 
 OPTIONAL = {"feature_names_in_", "recipe_"}
 OF_CLASSES, OF_NUMBERS = {"classes_", "temperature_"}, {"_outputs", "_offset"}
+OF_ENCODER = {"classes_", *OF_NUMBERS}  # what the encoder of targets keeps
 TRIED = 3  # rows with which a kernel from a file is tried
 
 
@@ -71,9 +72,8 @@ def centre_fields(rows: int) -> dict[str, Check]:
 
 
 def to_state(model: Any) -> dict[str, Any]:
-    fitted = {name: value for name, value in vars(model).items() if name in FITTED}
-    if "classes_" in fitted:
-        del fitted["_outputs"]  # the classes again
+    there = {**vars(model), **model._targets.to_fields()}
+    fitted = {name: value for name, value in there.items() if name in FITTED}
     centre = None if model._dual is None else {name: getattr(model._dual, name) for name in centre_fields(1)}
     return {"parameters": model.get_params(deep=False), "fitted": fitted, "centre": centre}
 
@@ -88,12 +88,14 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     outputs = solution.coefficients.shape[1]
     columns = columns_made(fitted)
     table = fields(fitted["n_features_in_"], columns, rows, outputs)
-    others = OF_NUMBERS if "classes_" in fitted else OF_CLASSES
+    encoder = model._encoder()
+    others = OF_NUMBERS if encoder.classifies else OF_CLASSES
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
     if fitted["scaler_"] is not None:
         require_scaler(fitted["scaler_"], columns)
     require_kernel(fitted["kernel_"], fitted["X_fit_"])
-    keep_fitted(model, fitted, outputs)
+    model._targets = encoder.with_fields(fitted, outputs)
+    vars(model).update({name: value for name, value in fitted.items() if name not in OF_ENCODER})
     model.dual_coef_, model.alpha_ = solution.coefficients, solution.alpha
     model._dual = None
     if state["centre"] is not None:

@@ -8,6 +8,8 @@ import numpy as np
 
 from .. import ops
 from ..arrays import Array, constant, like, to_host
+from ..bases.design import Design
+from ..blocks import Recipe, SparseRecipe
 from ..moments import times_columns
 
 EXCHANGED = 4096  # rows whose predictions are made in all
@@ -15,44 +17,44 @@ TILE, WIDEST = 1 << 21, 512  # numbers of features that are held at a time, and 
 FEWEST, MOST = 4, 100  # rows that exchange their columns
 
 
-def column_importances(model: Any, rows: Any) -> np.ndarray:
+def column_importances(
+    design: Design, coefficients: Array, rows: Any, recipe: Recipe | SparseRecipe | None = None
+) -> np.ndarray:
     """The total index of Sobol of each column, relative to their sum: E (f(x) - f(x with column j of another row))^2.
 
     For a recipe's columns that came from one column of a table, their sum.
     """
+    weights = times_columns(design.scale_, coefficients)
     dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
     n, columns = dense.shape
     count = int(np.clip(EXCHANGED // columns, FEWEST, min(MOST, n)))
     chosen = dense[:count]
     others = np.roll(chosen, 1, axis=0)
-    before, found = predicted(model, chosen), np.zeros(columns)
+    before, found = predicted(design, weights, chosen), np.zeros(columns)
     for start in range(0, columns, max(1, EXCHANGED // count)):
         part = np.arange(start, min(start + max(1, EXCHANGED // count), columns))
         exchanged = np.repeat(chosen[None], len(part), axis=0)
         exchanged[np.arange(len(part)), :, part] = others[:, part].T
-        after = predicted(model, exchanged.reshape(-1, columns)).reshape(len(part), *before.shape)
+        after = predicted(design, weights, exchanged.reshape(-1, columns)).reshape(len(part), *before.shape)
         found[part] = to_host(((after - before) ** 2).sum(axis=(1, 2)))
-    found = gathered(model, found)
+    found = gathered(recipe, found)
     total = float(found.sum())
     return found / total if total > 0 else np.zeros(len(found))
 
 
-def predicted(model: Any, rows: np.ndarray) -> Array:
+def predicted(design: Design, weights: Array, rows: np.ndarray) -> Array:
     """Scores without the intercept, a tile of columns at a time: features may be too many to be held.
 
-    They are made where the model's coefficients are.
+    They are made where the weights are.
     """
-    design, weights = model.design_, times_columns(model.design_.scale_, model._solved.solution.coefficients)
     total = constant(0.0, (len(rows), weights.shape[1]), weights)
     for columns, tile in design.column_tiles(like(rows, weights), int(np.clip(TILE // len(rows), 2, WIDEST))):
         total += ops.scores(tile, weights[columns])
     return total
 
 
-def gathered(model: Any, found: np.ndarray) -> np.ndarray:
+def gathered(recipe: Recipe | SparseRecipe | None, found: np.ndarray) -> np.ndarray:
     """One number for each column of the table that the rows were made from."""
-    recipe = getattr(model, "recipe_", None)
-    if recipe is None or recipe.n_inputs == len(found):
+    if recipe is None or isinstance(recipe, SparseRecipe) or not recipe.names:
         return found
-    origins = [list(recipe.names).index(name.split("=")[0]) for name in recipe.column_names()]
-    return np.bincount(origins, found, minlength=recipe.n_inputs)
+    return np.bincount(recipe.column_origins(), found, minlength=recipe.n_inputs)

@@ -7,17 +7,15 @@ out of a sample are predicted as well as with floats.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sklearn.base import clone
 
 from ..bases import Basis
 from ..bases.design import Design
-from ..blocks import Blocks, MemoryBlocks
+from ..blocks import MemoryBlocks
 from ..moments import Moments
 from ..penalties import FromProbe
-from ..solvers import Problem
 from ..solvers.problem import rounding_floor
+from .parameters import ModelParameters
 from .preparation import PreparedData
 from .trials import FEATURES, Choice, Trial, Wanted, design_of, probe_of
 
@@ -27,7 +25,7 @@ LADDER = ("int8", "int14", None)
 
 
 def choose_precision(
-    basis: Basis, choice: Choice, wanted: Wanted, problem_of: Callable[[Design, Blocks], Problem], ready: PreparedData
+    basis: Basis, choice: Choice, wanted: Wanted, parameters: ModelParameters, ready: PreparedData
 ) -> tuple[str | None, str]:
     """The lowest precision that a sample of the rows allows, and why."""
     n, block = ready.blocks.n_rows, probe_of(ready.blocks)
@@ -39,7 +37,7 @@ def choose_precision(
         return design_of(choice, candidate, ready.sample, ready.largest)
 
     floats = designed(None)
-    problem = problem_of(floats, probe)
+    problem = parameters.problem(floats, probe, ready.targets.outputs)
     alpha = FromProbe(problem).choose(problem.asked).alpha
     least = Trial(wanted, floats, block).error()
     refused = []

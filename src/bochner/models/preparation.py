@@ -7,26 +7,27 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import BaseEstimator
 
-from ..arrays import constant, is_torch, like, places, to_host
+from ..arrays import Array, constant, places, to_host
 from ..bases.heuristics import SAMPLE
 from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks, SampledBlocks, SumOf
+from ..blocks.memory import is_mapped
 from ..config import memory_budget
 from ..penalties.probe import PROBE
 from ..solvers.leave_one_out import CALIBRATED
-from ..solvers.matching import require_torch
 from ..solvers.units import MEASURED
 from ..streams import sample_rows
 from ..validation import require_finite
 from . import trials
-from .checks import check_weights
+from .checks import check_weights, split_target
+from .columns import Dtypes, check_arrays, encode_first, remember_columns
 from .sampling import RowsByNumber, Sample
-from .targets import TargetCoding, TargetKind
+from .target_codes import LabelCounts, TargetCoding, TargetSums
+from .targets import TargetEncoder
 
-SURVEYED = (
-    1 << 22
-)  # numbers in a block of the first pass, whatever the memory budget: its sums are the same bits for any
+# Numbers in a block of the first pass, whatever the memory budget: its sums are the same bits for any.
+SURVEYED = 1 << 22
 
 # Rows that later steps take, and the seeds that choose them: to try scalings on, to calibrate by, to choose the penalty
 # of a loss by, and to measure targets by.
@@ -34,12 +35,16 @@ SAMPLES = ((trials.TRIED, 3), (CALIBRATED, 9), (PROBE, 2), (MEASURED, 11))
 
 
 class PreparedData(NamedTuple):
-    """Blocks with coded targets and weights; sampled rows, on the host, and the largest |x| for the basis."""
+    """Blocks with coded targets and weights; sampled rows, on the host, and the largest |x| for the basis.
+
+    targets : the encoder that coded them.
+    """
 
     blocks: Blocks
     sample: Any
     largest: float
     journal: Journal | None
+    targets: TargetEncoder
 
     def remember(self, make: Callable[[], Any]) -> Any:
         """A value that is the same if the work is taken up again."""
@@ -59,11 +64,11 @@ class DataSummary:
     sample: Sample
     weight: float
     present: int
-    targets: Any
+    targets: LabelCounts | TargetSums
     rows: RowsByNumber
 
     @classmethod
-    def of(cls, targets: TargetKind, block: Block, wanted: np.ndarray) -> DataSummary:
+    def of(cls, targets: TargetEncoder, block: Block, wanted: np.ndarray) -> DataSummary:
         n = block.X.shape[0]
         weight = constant(1.0, (n,), block.X) if block.weight is None else block.weight
         there = places((weight > 0) & ~targets.is_weightless(block.y))
@@ -75,7 +80,7 @@ class DataSummary:
         self.sample += other.sample
         self.weight += other.weight
         self.present += other.present
-        self.targets += other.targets
+        self.targets += other.targets  # type: ignore[operator]
         self.rows += other.rows
         return self
 
@@ -84,7 +89,7 @@ class DataSummary:
 class SummaryOf(SumOf):
     """The data summary of rows, with the rows of some numbers, which ascend."""
 
-    targets: TargetKind
+    targets: TargetEncoder
     columns: int
     wanted: np.ndarray
 
@@ -96,63 +101,128 @@ class SummaryOf(SumOf):
         return DataSummary.of(self.targets, block, self.wanted)
 
 
-def own_targets(blocks: Blocks, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Rows, targets and weights of blocks, which have their own."""
-    if y is not None or sample_weight is not None:
-        raise ValueError("the blocks have their own targets and weights: leave out y and sample_weight.")
-    return (blocks.X, blocks.y, blocks.weight) if isinstance(blocks, MemoryBlocks) else (blocks, None, None)
+@dataclass(frozen=True)
+class Preparation:
+    """How rows with targets become blocks with coded ones, for a fit and for the calls that add to it.
 
+    Attributes
+    ----------
+    encoder : TargetEncoder
+        That of the model: as its parameters make it in the first call, as the first call left it in later ones.
+    dtypes : sequence of numpy types
+        The types of rows that features are made of as they are.
+    first : bool
+        Whether these are the first rows, which tell what targets there are.
+    whole : bool
+        Whether they are all rows.
+    classes : array-like or None
+        All labels there will be, if they are known beforehand.
+    open_journal : callable
+        Makes the journal of a checkpoint, if there is one.
+    """
 
-def prepare_arrays(
-    model: Any, X: Any, y: Any, sample_weight: Any, *, first: bool, classes: Any, whole: bool, open_journal: OpenJournal
-) -> PreparedData:
-    """Arrays: checked as a whole, then as blocks are."""
-    if is_torch(X):
-        require_torch(model._loss(), model.solver, model.max_coefficient)
-    X, y = model._validate(X, y, reset=first)
-    weight = like(check_weights(sample_weight, X.shape[0]), X)
-    summary = summary_of(model, MemoryBlocks(X, y, weight))
-    if model._classifies and first and not is_torch(y):
-        check_classification_targets(y)
-    learn(model, summary.targets, first, classes)
-    coding = model._target_coding(summary.targets if whole else None)
-    codes, weight = coding.code(y), check_weights(coding.weigh(y, weight), X.shape[0])
-    blocks: Blocks = MemoryBlocks(X, codes, weight)
-    journal = open_journal(blocks)
-    if journal is not None:
-        blocks = CheckpointedBlocks(blocks, journal)
-    if weight is not None and (weight == 0).any():
-        blocks = blocks.map(present_rows, present=int((weight != 0).sum()))
-    return PreparedData(blocks, to_host(summary.sample.rows), summary.sample.largest, journal)
+    encoder: TargetEncoder
+    dtypes: Dtypes
+    first: bool = False
+    whole: bool = False
+    classes: Any = None
+    open_journal: OpenJournal = lambda blocks: None
 
+    def arrays(self, X: Any, y: Array, weight: Array | None) -> PreparedData:
+        """Valid arrays, or tensors."""
+        summary = summary_of(self.encoder, MemoryBlocks(X, y, weight))
+        if self.first:
+            self.encoder.check(y)
+        encoder = self._learned(summary.targets)
+        coding = encoder.coding(summary.targets if self.whole else None)
+        codes, weight = coding.code(y), check_weights(coding.weigh(y, weight), X.shape[0])
+        blocks: Blocks = MemoryBlocks(X, codes, weight)
+        journal = self.open_journal(blocks)
+        if journal is not None:
+            blocks = CheckpointedBlocks(blocks, journal)
+        if weight is not None and (weight == 0).any():
+            blocks = blocks.map(present_rows, present=int((weight != 0).sum()))
+        return PreparedData(blocks, to_host(summary.sample.rows), summary.sample.largest, journal, encoder)
 
-def prepare_blocks(
-    model: Any, blocks: Blocks, *, first: bool, classes: Any, whole: bool, open_journal: OpenJournal
-) -> PreparedData:
-    """Blocks: a summary, then each block is checked and coded as it comes."""
-    if blocks.n_rows == 0:
-        raise ValueError("there are no rows: at least one is needed.")
-    model._meet_blocks(blocks, first)
-    journal = open_journal(blocks)
-    if journal is not None:
-        blocks = CheckpointedBlocks(blocks, journal)
-    checked = blocks.map(CheckedRows(tuple(model._dtypes())))
-    summary: DataSummary | None = None
-    if first or whole:
-        summary = summary_of(model, checked, sampled_rows(checked))
+    def blocks(self, blocks: Blocks) -> PreparedData:
+        """Blocks: a summary, then each block is checked and coded as it comes."""
+        journal = self.open_journal(blocks)
+        if journal is not None:
+            blocks = CheckpointedBlocks(blocks, journal)
+        checked = blocks.map(CheckedRows(tuple(self.dtypes)))
+        if not (self.first or self.whole):
+            encoder = self._learned(None)
+            return PreparedData(checked.map(CodedRows(encoder.coding())), None, 0.0, journal, encoder)
+        summary = summary_of(self.encoder, checked, sampled_rows(checked))
         if not summary.weight > 0:
             raise ValueError("sample_weight must not be all zero.")
         rows = summary.rows
         checked = SampledBlocks(checked, rows.numbers, Block(rows.X, rows.y, rows.weight, 0))
-    targets = None if summary is None else summary.targets
-    learn(model, targets, first, classes)
+        encoder = self._learned(summary.targets)
+        coded = checked.map(CodedRows(encoder.coding(summary.targets if self.whole else None)), present=summary.present)
+        return PreparedData(coded, summary.sample.rows, summary.sample.largest, journal, encoder)
 
-    code = CodedRows(model._target_coding(targets if whole else None))
-    if summary is None:
-        return PreparedData(checked.map(code), None, 0.0, journal)
-    return PreparedData(
-        checked.map(code, present=summary.present), summary.sample.rows, summary.sample.largest, journal
-    )
+    def _learned(self, summary: LabelCounts | TargetSums | None) -> TargetEncoder:
+        if self.first:
+            return self.encoder.learn(summary, self.classes)
+        self.encoder.require_classes(self.classes)
+        return self.encoder
+
+
+class GivenData(NamedTuple):
+    """Rows, targets and weights as a caller gave them; Blocks hold all three."""
+
+    X: Any
+    y: Any = None
+    weight: Any = None
+
+    @property
+    def in_blocks(self) -> bool:
+        return isinstance(self.X, Blocks)
+
+
+def given_data(X: Any, y: Any, sample_weight: Any, dtypes: Dtypes) -> GivenData:
+    """Arrays that are to be checked as a whole, or blocks that are checked as they come."""
+    if is_mapped(X) and X.dtype not in dtypes:  # a block at a time, never converted as a whole
+        X, y, sample_weight = MemoryBlocks(X, y, sample_weight).in_blocks(), None, None
+    if not isinstance(X, Blocks):
+        return GivenData(X, y, sample_weight)
+    if y is not None or sample_weight is not None:
+        raise ValueError("the blocks have their own targets and weights: leave out y and sample_weight.")
+    if isinstance(X, MemoryBlocks):
+        return GivenData(X.X, X.y, X.weight)
+    if X.n_rows == 0:
+        raise ValueError("there are no rows: at least one is needed.")
+    return GivenData(X)
+
+
+class PreparedBlock(NamedTuple):
+    """All rows of a fit in memory, with coded targets and weights; and the encoder that coded them."""
+
+    block: Block
+    targets: TargetEncoder
+
+
+def prepare_block(
+    estimator: BaseEstimator,
+    given: GivenData,
+    target: str | None,
+    encoder: TargetEncoder,
+    dtypes: Dtypes,
+    accept_sparse: str | bool = False,
+) -> PreparedBlock:
+    """Rows of weight zero are left out. The estimator remembers the columns, and the recipe of a frame."""
+    encoded = encode_first(estimator, *split_target(given.X, given.y, target))
+    y_numeric = not encoder.classifies
+    X, y = check_arrays(estimator, *encoded, dtypes=dtypes, accept_sparse=accept_sparse, y_numeric=y_numeric)
+    remember_columns(estimator)
+    weight = check_weights(given.weight, X.shape[0])
+    encoder.check(y)
+    summary = encoder.summarize(y, weight)
+    encoder = encoder.learn(summary)
+    coding = encoder.coding(summary)
+    block = Block(X, coding.code(y), check_weights(coding.weigh(y, weight), X.shape[0]), 0)
+    return PreparedBlock(present_rows(block), encoder)
 
 
 def present_rows(block: Block) -> Block:
@@ -160,10 +230,10 @@ def present_rows(block: Block) -> Block:
     return block if block.weight is None or (block.weight > 0).all() else block.only(block.weight > 0)
 
 
-def summary_of(model: Any, blocks: Blocks, wanted: np.ndarray | None = None) -> DataSummary:
+def summary_of(encoder: TargetEncoder, blocks: Blocks, wanted: np.ndarray | None = None) -> DataSummary:
     """The first pass over the rows."""
     wanted = np.empty(0, dtype=np.int64) if wanted is None else wanted
-    found: DataSummary = blocks.reduce(SummaryOf(model._target_kind(), blocks.n_columns, wanted), title="survey")
+    found: DataSummary = blocks.reduce(SummaryOf(encoder, blocks.n_columns, wanted), title="survey")
     return found
 
 
@@ -173,18 +243,11 @@ def sampled_rows(blocks: Blocks) -> np.ndarray:
     return numbers if 8 * len(numbers) * blocks.n_columns <= memory_budget() // 32 else numbers[:0]
 
 
-def learn(model: Any, summary: Any, first: bool, classes: Any) -> None:
-    if first:
-        model._learn(summary, classes)
-    else:
-        model._require_same(classes)
-
-
 @dataclass(frozen=True)
 class CheckedRows:
     """A block of finite numbers of a type that features are made of, with targets and sound weights."""
 
-    dtypes: tuple[Any, ...]
+    dtypes: tuple[type[np.generic], ...]
 
     def __call__(self, block: Block) -> Block:
         X, y, weight = block.X, block.y, block.weight

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from ..arrays import Array, empty, like, namespace, places, to_host
+from ..arrays import Array, empty, like, namespace, places
 from ..losses import LossLike
-from ..solvers import OUT, HeldOutScores, SolverLike
+from ..solvers import SolverLike
 from ..validation import FitWarning, option
-from .base import RandomFeatureModel, Scored, adds_rows
-from .doubts import leverage_share
-from .targets import Numeric
+from .base import RandomFeatureModel, takes_more_rows
+from .calibration import Widening
+from .scoring import score_of_rows
+from .targets import NumericTargets
 
 
 class MultiOutputRegressor(RegressorMixin):
@@ -28,19 +29,7 @@ class MultiOutputRegressor(RegressorMixin):
         return tags
 
 
-def widening(held_out: HeldOutScores, noise: np.ndarray) -> np.ndarray:
-    """What deviations (k,) are to be multiplied by so that 95 of 100 rows left out lie within 1.96 of them.
-
-    A row with leverage h is predicted without itself with the variance noise / (1 - h).
-    """
-    assert held_out.leverage is not None
-    left = np.maximum(1.0 - held_out.leverage, 1e-12)[:, None]
-    sizes = np.abs(held_out.scores - held_out.codes) * np.sqrt(left / np.maximum(noise, np.finfo(float).tiny))
-    found = np.quantile(sizes, 0.95, axis=0, method="higher") / 1.96
-    return np.where((noise > 0) & (found > 0) & np.isfinite(found), found, 1.0)
-
-
-class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatureModel):
+class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
     """Ridge regression, or another loss, on random features: kernel regression for any number of rows.
 
     Minimises
@@ -185,10 +174,14 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         self.verbose = verbose
         self.random_state = random_state
 
-    def _aligned(self, sums: Any, other: Any) -> Any:
-        return sums.shifted_targets(other._offset - self._offset)
+    def _encoder(self) -> NumericTargets:
+        return NumericTargets(self.fit_intercept)
 
-    @available_if(adds_rows)
+    @property
+    def _targets(self) -> NumericTargets:
+        return cast(NumericTargets, self._found().targets)
+
+    @available_if(takes_more_rows)
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None
     ) -> RandomFeatureRegressor:
@@ -234,8 +227,8 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
             Predictions; with return_std also their standard deviations.
         """
         scores = self._scores(X)
-        self._tell_beyond(scores)
-        mean = scores.reshape(-1, *self._outputs)
+        tell_beyond(self._targets.ends, scores)
+        mean = self._targets.decode(scores)
         if not return_std:
             return mean
         fit = self._refresh()
@@ -251,34 +244,36 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         deviation = xp.sqrt(xp.outer(1.0 + spread, like(fit.noise, mean))) * like(self._widening, mean)
         return mean, deviation.reshape(mean.shape)
 
-    def _tell_beyond(self, scores: Array) -> None:
-        """Warn of predictions that leave the range of the targets by more than its width."""
-        if self._ends is None or not len(scores):
-            return
-        low, high = like(self._ends, scores)
-        beyond = ((scores > 2.0 * high - low) | (scores < 2.0 * low - high)).any(axis=1)
-        if beyond.any():
-            row = int(places(beyond)[0])
-            warnings.warn(
-                f"{int(beyond.sum()):,} of {len(scores):,} predictions (first at row {row}) leave the range of "
-                "y by more than its width: these rows are unlike those of the fit.",
-                FitWarning, stacklevel=3,
-            )  # fmt: skip
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return R^2 of the predictions.
 
-    def _outdated(self) -> Any:
-        self._ends = None  # rows came or went: the range of their targets is no longer known
-        return super()._outdated()
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            True targets; None if X are Blocks, which have their own.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
 
-    def _calibrate(self, held_out: HeldOutScores | None) -> None:
-        self._leverage = leverage_share(held_out)
-        self._widening = np.ones(self._output_count())
-        if held_out is not None and held_out.how == OUT and held_out.leverage is not None:
-            self._widening = widening(held_out, to_host(self._solved.noise))
+        Returns
+        -------
+        float
+            R^2, the mean over targets.
+        """
+        return score_of_rows(self.predict, X, y, sample_weight, classifies=False)
+
+    @property
+    def _widening(self) -> np.ndarray:
+        """What deviations are multiplied by."""
+        calibration = self._found().calibration
+        assert isinstance(calibration, Widening)
+        return calibration.factors
 
     @property
     def noise_variance_(self) -> Any:
         """Variance of the noise in the Bayesian linear model, at its most likely."""
-        return self._shaped(self._refresh().noise)
+        return self._targets.shaped(self._refresh().noise)
 
     @property
     def log_marginal_likelihood_(self) -> float:
@@ -287,3 +282,18 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         if fit.posterior is None:
             raise AttributeError("log_marginal_likelihood_ needs solver='cholesky' or 'dual'.")
         return fit.posterior.log_marginal_likelihood(fit.noise)
+
+
+def tell_beyond(ends: np.ndarray | None, scores: Array) -> None:
+    """Warn of predictions that leave the range of the targets by more than its width."""
+    if ends is None or not len(scores):
+        return
+    low, high = like(ends, scores)
+    beyond = ((scores > 2.0 * high - low) | (scores < 2.0 * low - high)).any(axis=1)
+    if beyond.any():
+        row = int(places(beyond)[0])
+        warnings.warn(
+            f"{int(beyond.sum()):,} of {len(scores):,} predictions (first at row {row}) leave the range of "
+            "y by more than its width: these rows are unlike those of the fit.",
+            FitWarning, stacklevel=3,
+        )  # fmt: skip

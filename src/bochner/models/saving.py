@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,9 @@ from ..maps.scaling import ColumnScaler
 from ..moments import FoldedMoments, Moments
 from ..penalties import Chosen, CrossValidated
 from ..solvers import SGD, Adam, DoublyStochastic, PrimalPosterior, Solution, Training, Units
-from ..validation import option
+from ..tables import EncoderRecipe, TableEncoder
+from .calibration import Calibration, Temperature, Widening
+from .feature_fit import FeatureFit
 from .fitting import Fit
 from .kept import (
     OF_CLASSES,
@@ -55,105 +58,87 @@ def kinds_of(base: type) -> list[type]:
 PARTS: tuple[type, ...] = (
     *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments,
     FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice,
-    CrossValidated,
+    CrossValidated, EncoderRecipe, TableEncoder,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training", "validated", "end")
-FITTED = frozenset(fitted_fields(None, 1))
+COLUMNS = ("n_features_in_", "feature_names_in_", "recipe_")  # what a model knows of its columns
 
 
-class Saved:
-    """The verbs `save` and `to_onnx` of a model, and its way to and from plain values."""
+def to_state(found: FeatureFit, parameters: dict[str, Any], columns: Mapping[str, Any], sums: bool) -> dict[str, Any]:
+    """A model as plain values: what its fit left, its parameters, what it knows of its columns, and sums if wanted."""
+    require_own(parameters)
+    given = parameters["basis"] is not None
+    parameters = {**parameters, "basis": None}  # the fitted one says it all
+    if not isinstance(parameters["random_state"], int | None):
+        parameters["random_state"] = None  # a generator has moved on; the seed is in the basis
+    fit = found.solved
+    return {
+        "parameters": parameters,
+        "basis_given": given,
+        "design": found.design,
+        "solution": fit.solution,
+        **{name: getattr(fit, name) for name in FIT},
+        "fitted": {**{name: columns[name] for name in COLUMNS if name in columns}, **fitted_state(found)},
+        "sums": found.sums if sums else None,
+        "widest": found.widest if sums else None,
+    }
 
-    design_: Design
-    sums_: FoldedMoments | None
-    _widest: Design | None
-    _solved: Fit
-    _sums_wanted = False
 
-    def save(self, path: str | os.PathLike[str], *, sums: bool = False) -> None:
-        """Write the model to a file, which `bochner.load` reads.
+def fitted_state(found: FeatureFit) -> dict[str, Any]:
+    """What a fit left besides its design and its solution, under the names of files."""
+    calibration = found.calibration
+    learned: dict[str, Any]
+    if isinstance(calibration, Temperature):
+        learned = {"temperature_": calibration.value, "_calibration": calibration.how}
+    else:
+        learned = {"_widening": calibration.factors}
+    return {
+        **found.targets.to_fields(),
+        **learned,
+        "precision_reason_": found.precision_reason,
+        "_rows": found.rows if found.sums is None else int(found.sums.rows),
+        "_choice": found.choice,
+        "_leverage": calibration.leverage,
+        "_importances": found.importances,
+    }
 
-        The file is safetensors with JSON in its header. It holds the seed, not the drawn weights.
 
-        Parameters
-        ----------
-        path : str or path-like
-            Where to write. The file appears whole or not at all.
-        sums : bool, default=False
-            Whether to write the sums of the fit too, whose size is the square of the number of features: a loaded model
-            can then merge, forget, grow, take more rows, and predict standard deviations.
-        """
-        if sums:
-            self._require_sums(f"save with {option('sums', True)}")  # type: ignore[attr-defined]
-        write(self, path, self._to_state(sums))
+def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
+    """A model from plain values; whatever does not fit together is refused."""
+    design, solution, sums, widest = (state[name] for name in ("design", "solution", "sums", "widest"))
+    require_design(design)
+    basis = design.basis
+    require_solution(solution, design.n_components)
+    require_widest(widest, design, sums)
+    outputs = solution.coefficients.shape[1]
+    require_fit(state, outputs)
+    given = type(basis)(**basis.get_params(deep=False)) if state["basis_given"] else None
+    model = made_of(cls, {**state["parameters"], "basis": given})
+    require_steps(model.solver, state["training"], basis.map_.units.number)
+    encoder, fitted = model._encoder(), state["fitted"]
+    require_fitted(fitted, basis, outputs, encoder.classifies)
+    posterior = None
+    if sums is not None:
+        require_sums(sums, (widest or design).n_components, outputs)
+        unit = Chosen(solution.alpha, state["penalty"]).unit
+        posterior = PrimalPosterior(sums, design.scale_, solution.alpha, bool(model.fit_intercept), unit)
+    if widest is not None and (model.max_coefficient is not None or model.alpha == "loo"):
+        raise ValueError("sums alone are solved without max_coefficient, and without leave-one-out")
+    told = {name: state[name] for name in ("intercept", "noise", "training")}
+    solution = replace(solution, posterior=posterior, **told)
+    fit = Fit(solution, state["penalty"], state["validated"], state["end"])
+    vars(model).update({name: fitted[name] for name in COLUMNS if name in fitted})
+    model._fitted = FeatureFit(
+        design, encoder.with_fields(fitted, outputs), fitted["_choice"], fitted["precision_reason_"],
+        calibration_of(fitted), fit if widest is None else None, sums, widest, fitted["_rows"], fitted["_importances"],
+    )  # fmt: skip
+    return model
 
-    def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
-        """Write the model as an ONNX graph, for onnxruntime and its like.
 
-        `bochner.onnx_export` says how near its results are.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Where to write. The file appears whole or not at all.
-        dtype : {'float32', 'float64'}, default='float32'
-            Type of the graph's input and outputs.
-        """
-        from ..onnx_export import export
-
-        export(self, path, dtype=dtype)
-
-    def _to_state(self, sums: bool) -> dict[str, Any]:
-        fit = self._refresh()  # type: ignore[attr-defined]
-        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
-        require_own(parameters)
-        parameters["basis"] = None  # the fitted one says it all
-        if not isinstance(parameters["random_state"], int | None):
-            parameters["random_state"] = None  # a generator has moved on; the seed is in the basis
-        fitted = {name: value for name, value in vars(self).items() if name in FITTED}
-        if "classes_" in fitted:
-            del fitted["_outputs"]  # the classes again
-        if self.sums_ is not None:
-            fitted["_rows"] = int(self.sums_.rows)
-        return {
-            "parameters": parameters,
-            "basis_given": self.basis is not None,  # type: ignore[attr-defined]
-            "design": self.design_,
-            "solution": fit.solution,
-            **{name: getattr(fit, name) for name in FIT},
-            "fitted": fitted,
-            "sums": self.sums_ if sums else None,
-            "widest": self._widest if sums else None,
-        }
-
-    @classmethod
-    def _from_state(cls: Any, state: dict[str, Any]) -> Any:
-        """A model from plain values; whatever does not fit together is refused."""
-        design, solution, sums, widest = (state[name] for name in ("design", "solution", "sums", "widest"))
-        require_design(design)
-        basis = design.basis
-        require_solution(solution, design.n_components)
-        require_widest(widest, design, sums)
-        outputs = solution.coefficients.shape[1]
-        require_fit(state, outputs)
-        given = type(basis)(**basis.get_params(deep=False)) if state["basis_given"] else None
-        model = made_of(cls, {**state["parameters"], "basis": given})
-        require_steps(model.solver, state["training"], basis.map_.units.number)
-        require_fitted(state["fitted"], basis, outputs)
-        keep_fitted(model, state["fitted"], outputs)
-        posterior = None
-        if sums is not None:
-            require_sums(sums, (widest or design).n_components, outputs)
-            unit = Chosen(solution.alpha, state["penalty"]).unit
-            posterior = PrimalPosterior(sums, design.scale_, solution.alpha, bool(model.fit_intercept), unit)
-        if widest is not None and (model.max_coefficient is not None or model.alpha == "loo"):
-            raise ValueError("sums alone are solved without max_coefficient, and without leave-one-out")
-        model.design_, model.sums_, model._widest = design, sums, widest
-        told = {name: state[name] for name in ("intercept", "noise", "training")}
-        solution = replace(solution, posterior=posterior, **told)
-        model._solved = Fit(solution, state["penalty"], state["validated"], state["end"])
-        model._stale = widest is not None  # what belongs to the first columns alone is made again from the sums
-        return model
+def calibration_of(fitted: dict[str, Any]) -> Calibration:
+    if "_widening" in fitted:
+        return Widening(fitted["_widening"], fitted["_leverage"])
+    return Temperature(fitted["temperature_"], fitted["_calibration"], fitted["_leverage"])
 
 
 def write(model: Any, path: str | os.PathLike[str], state: dict[str, Any], parts: tuple[type, ...] = PARTS) -> None:
@@ -182,14 +167,6 @@ def made_of(cls: Any, parameters: dict[str, Any]) -> Any:
     return model
 
 
-def keep_fitted(model: Any, fitted: dict[str, Any], outputs: int) -> None:
-    """Give a model what was fitted, if that goes with so many outputs."""
-    model.__dict__.update(fitted)
-    if "classes_" in fitted:
-        model._outputs = tuple(model.classes_.tolist())
-    model._require_outputs(outputs)
-
-
 def columns_made(fitted: dict[str, Any]) -> int:
     """How many columns the rows of a model have, once its recipe, if there is one, has made them."""
     recipe, given = fitted.get("recipe_"), fitted["n_features_in_"]
@@ -216,10 +193,10 @@ def require_fit(state: dict[str, Any], outputs: int) -> None:
         require_fields(vars(state["validated"]), VALIDATED)
 
 
-def require_fitted(fitted: dict[str, Any], basis: Basis, outputs: int) -> None:
+def require_fitted(fitted: dict[str, Any], basis: Basis, outputs: int, classifies: bool) -> None:
     require_present(fitted, ["n_features_in_"])
     table = fitted_fields(fitted["n_features_in_"], outputs)
-    others = OF_NUMBERS if "classes_" in fitted else OF_CLASSES
+    others = OF_NUMBERS if classifies else OF_CLASSES
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
     if basis.n_features_in_ != columns_made(fitted):
         raise ValueError("the model and its basis have different columns")

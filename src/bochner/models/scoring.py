@@ -1,12 +1,35 @@
-"""Scores of predictions that are tensors, which scikit-learn would turn into arrays."""
+"""Scores of predictions, for rows as arrays, tensors and Blocks."""
 
 from __future__ import annotations
 
-from ..arrays import Array, cast, constant, namespace
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
+
+from ..arrays import Array, cast, constant, is_torch, like, namespace
+from ..blocks import Blocks, rows_per_block
+from .checks import check_weights
+
+
+def score_of_rows(predict: Callable[[Any], Array], X: Any, y: Any, sample_weight: Any, classifies: bool) -> float:
+    """Accuracy of the labels, or R^2 (the mean over outputs), as scikit-learn has them; Blocks have their own y."""
+    if isinstance(X, Blocks):
+        parts = [(block.y, block.weight) for block in X.stream(0, rows_per_block(X.n_columns))]
+        if y is not None or parts[0][0] is None:
+            raise ValueError("blocks have their own targets: leave out y, and name the target in bochner.read.")
+        y = np.concatenate([target for target, _ in parts])
+        sample_weight = None if parts[0][1] is None else np.concatenate([weight for _, weight in parts])
+    if is_torch(X):
+        weight = like(check_weights(sample_weight, len(X)), X)
+        return tensor_score(predict(X), like(y, X), weight, classifies)
+    score = accuracy_score if classifies else r2_score
+    return float(score(y, predict(X), sample_weight=sample_weight))
 
 
 def tensor_score(found: Array, y: Array, weight: Array | None, classifies: bool) -> float:
-    """Share of right labels, or R^2 (the mean over outputs), as scikit-learn has it for arrays."""
+    """The same of tensors, which scikit-learn would turn into arrays."""
     weight = constant(1.0, (len(found),), found) if weight is None else weight
     if classifies:
         return float(weight @ cast(found == y.reshape(-1), "float64") / weight.sum())

@@ -27,7 +27,7 @@ from .checks import split_target, with_recipe
 from .classifier import RandomFeatureClassifier
 from .contest import Contender, Field, Trial, folds_for
 from .regressor import RandomFeatureRegressor
-from .targets import looks_like_labels
+from .target_codes import looks_like_labels
 
 FACTORS = (0.125, 0.25, 0.5, 0.7071, 1.0, 1.4142, 2.0, 4.0)  # times the median distance
 POOL_SIZES = (2, 3, 4, 6, 8, 16)
@@ -172,11 +172,10 @@ def tune(
     """
     basis = RandomFourier(1000) if basis is None else basis
     X, y = rows_and_targets(X, y, target)
-    model: Any = RandomFeatureClassifier() if classifies(X, y, classification) else RandomFeatureRegressor()
+    model = RandomFeatureClassifier() if classifies(X, y, classification) else RandomFeatureRegressor()
     model.set_params(basis=basis, scale=scale, random_state=random_state)
-    model._check_parameters()
-    ready = model._ready(X, y, None, first=True, whole=True)
-    race = Race(Field(model, ready, basis, random_state), settings_of(basis, bandwidths, pool_sizes), components)
+    parameters, ready = model._parameters(), model._prepare(X, y, None, first=True, whole=True)
+    race = Race(Field(parameters, ready, basis, random_state), settings_of(basis, bandwidths, pool_sizes), components)
     race.run()
     notes = race.widen(bandwidths is None, pool_sizes is None)
     best = race.best()

@@ -17,16 +17,11 @@ from ..blocks import Aggregate, Block, Blocks, MemoryBlocks, SumOf
 from ..blocks.memory import is_mapped
 from ..moments import Moments, Rows
 from ..validation import require_choice, require_finite, require_numbers, require_squares
+from .columns import Dtypes, dtypes_for
 from .sampling import Sample
 from .trials import Choice, design_of
 
 LOT = 1 << 20  # numbers looked at together, whatever the memory budget
-
-
-def dtypes_for(basis: Basis | None) -> list[Any]:
-    """The types of rows that this basis takes as they are."""
-    eight_bits = [np.uint8, np.int8] if str(getattr(basis, "precision", None)).startswith("int") else []
-    return [np.float64, np.float32, *eight_bits]
 
 
 def require_basis(basis: Any) -> None:
@@ -58,7 +53,7 @@ def has_bytes(X: Any) -> bool:
     return all(getattr(kind, "itemsize", 8) == 1 for kind in kinds)
 
 
-def in_blocks(X: Any, dtypes: list[Any], name: str = "X") -> Any:
+def in_blocks(X: Any, dtypes: Dtypes, name: str = "X") -> Any:
     """Blocks that are checked as they come; or, if they are in memory, the array that is to be checked as a whole."""
     if isinstance(X, MemoryBlocks) and X.recipe is None and X.weight is None:
         X = X.X
@@ -76,7 +71,7 @@ def in_blocks(X: Any, dtypes: list[Any], name: str = "X") -> Any:
 class CheckedUnlabelled:
     """A block of finite numbers of a type that features are made of, without targets and weights."""
 
-    dtypes: tuple[Any, ...]
+    dtypes: tuple[type[np.generic], ...]
     name: str
 
     def __call__(self, block: Block) -> Block:
@@ -89,7 +84,7 @@ class CheckedUnlabelled:
 
 def valid_rows(X: Any, name: str, basis: Basis | None) -> Blocks:
     """Rows that no estimator remembers, checked: arrays at once, Blocks as they come."""
-    dtypes = dtypes_for(basis)
+    dtypes = dtypes_for(getattr(basis, "precision", None))
     X = in_blocks(to_numpy(X), dtypes, name)
     if isinstance(X, Blocks):
         return X

@@ -84,10 +84,11 @@ def _scores(graph: Graph, model: Any, columns: str) -> str:
 
 
 def _regress(graph: Graph, model: Any, scores: str, dtype: str) -> list[ValueInfoProto]:
-    if not model._outputs:
+    shape = model._targets.shape
+    if not shape:
         scores = graph("Squeeze", scores, np.array([1]))
     graph("Cast", scores, to=_element(dtype), name="predictions")
-    return [_described("predictions", dtype, *model._outputs)]
+    return [_described("predictions", dtype, *shape)]
 
 
 def _classify(graph: Graph, model: Any, scores: str, dtype: str) -> list[ValueInfoProto]:

@@ -14,6 +14,8 @@ from .graph import Graph
 
 def encoded(graph: Graph, rows: str, recipe: Any, working: np.dtype) -> tuple[str, np.dtype]:
     """Columns of numbers as a recipe makes them, if there is one, and the type that they have then."""
+    if recipe is not None and not recipe.is_exportable:
+        raise ValueError("the rows were made by a TableEncoder, which the ONNX file cannot hold: encode them first.")
     if recipe is not None and recipe.missing == "mean":
         rows = graph("Where", graph("IsNaN", graph.double(rows)), recipe.means, graph.double(rows))
         rows = graph.cast(rows, working)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...tables.chunk import Chunk
 from ...validation import option
-from ..chunk import Chunk
 from .base import Choice, Csv, MisreadError, Table, pick_columns, stamp
 
 try:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...tables.chunk import Chunk
 from ...validation import option
-from ..chunk import Chunk
 
 
 class Choice(NamedTuple):

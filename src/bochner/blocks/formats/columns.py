@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..chunk import Text
-from ..tokens import UNITS, days_of, parse
+from ...tables.chunk import Text
+from ...tables.tokens import UNITS, days_of, parse
 
 
 def is_text(kind: Any) -> bool:

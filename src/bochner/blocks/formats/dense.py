@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...storage import first_line
-from ..chunk import Chunk
+from ...tables.chunk import Chunk
 from ..paths import matching
 from ..regroup import regroup
 from .base import Choice, Table, pick_columns, stamp

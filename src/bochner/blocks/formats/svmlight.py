@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ...tables.recipe import SparseRecipe
 from ..base import Block, Blocks
-from ..recipe import SparseRecipe
 from ..regroup import regroup
 from .base import stamp
 

@@ -162,7 +162,7 @@ class DistributionModel(Spectral, BaseEstimator):
         second, rows = self.second_, rows_per_block(8 * int(self.basis_.n_components) + bags.n_columns)
         fit = second._refresh()
         net = Net(frequencies(self.basis_), frequencies(second.basis_), fit.solution.coefficients, fit.intercept)
-        coding = second._target_coding(second._target_kind().summarize(y, weight))
+        coding = second._targets.coding(second._targets.summarize(y, weight))
         weighed = coding.weigh(y, weight)
         task = Task(
             bags, coding.code(y).astype(np.float64), np.ones(len(y)) if weighed is None else weighed, second.alpha_,
@@ -271,7 +271,10 @@ class DistributionModel(Spectral, BaseEstimator):
             f"{type(self).__name__}: {self.n_bags_:,} bags of {smallest:,} to {largest:,} points, "
             f"{basis.n_features_in_} columns -> means of {int(basis.n_components):,} features of "
             f"{type(basis).__name__}{again}; then",
-            explain(self.second_, LEARNED if self.learned else ""),
+            explain(
+                type(self.second_).__name__, self.second_._with_solution(), self.second_._parameters(),
+                LEARNED if self.learned else "",
+            ),
         ])  # fmt: skip
 
     @property
@@ -304,7 +307,7 @@ class DistributionModel(Spectral, BaseEstimator):
         """
         check_is_fitted(self, "second_")
         if sums:
-            self.second_._require_sums("save(sums=True)")
+            self.second_._with_sums("save(sums=True)")
         write(self, path, to_state(self, sums), KNOWN)
 
     @classmethod

@@ -11,38 +11,29 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ...arrays import to_numpy
 from ...bases import Basis, Fastfood, RandomFourier
 from ...bases.design import Design
 from ...bases.heuristics import SAMPLE, different_rows, draw_seed
-from ...blocks import Block, Blocks
+from ...blocks import Blocks
 from ...maps.scaling import ColumnScaler, units_apart
 from ...penalties import CrossValidated
 from ...streams import Stream, sample_rows
 from ...validation import (
     require_choice,
-    require_finite,
     require_integer,
-    require_numbers,
     require_positive,
     require_squares,
 )
-from ..checks import (
-    check_weights,
-    encoded_rows,
-    refuse_selection,
-    remember_columns,
-    row_slices,
-    rows_by_recipe,
-    split_target,
-)
+from ..checks import refuse_selection, row_slices
+from ..columns import check_arrays
 from ..doubts import score_of
 from ..explaining import prepared, score_in_words
 from ..fitting import Limited
+from ..preparation import GivenData, prepare_block
 from ..saving import write
+from ..targets import TargetEncoder
 from ..trials import SCALERS
 from .directions import Calibrated, Directions, Free, phases_of
 from .layer import features, input_gradient, projection_gradient
@@ -54,6 +45,9 @@ from .projection import solve_output
 from .saving import from_state, to_state
 from .search import Learned, Method, learn
 from .spectrum import Spectral, Stage
+
+FLOATS = (np.float64,)  # the type of rows
+NO_BLOCKS = "learned frequencies need all rows in memory: give arrays or a frame, not blocks."
 
 
 class LearnedFourierModel(Spectral, BaseEstimator):
@@ -80,10 +74,17 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     n_jobs: int | None
     verbose: int
     random_state: Any
-    _classifies: bool
-    _offset: Any = 0.0
+    _targets: TargetEncoder  # there after a fit
     scaler_: ColumnScaler | None = None  # files of older versions have none
     _validated: CrossValidated | None = None  # nor this
+
+    @abstractmethod
+    def _encoder(self) -> TargetEncoder:
+        """The encoder of targets, before any are known."""
+
+    @property
+    def _classifies(self) -> bool:
+        return self._encoder().classifies
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -112,20 +113,12 @@ class LearnedFourierModel(Spectral, BaseEstimator):
             The model itself.
         """
         self._check_parameters()
-        X, y = self._validate(*encoded_rows(self, *split_target(X, y, target)))
-        remember_columns(self)
-        weight = check_weights(sample_weight, X.shape[0])
-        if self._classifies:
-            check_classification_targets(y)
-        summary = self._target_kind().summarize(y, weight)
-        self._learn(summary)
-        coding = self._target_coding(summary)
-        targets = coding.code(y).astype(np.float64)
-        weight = check_weights(coding.weigh(y, weight), X.shape[0])
-        weight = np.ones(X.shape[0]) if weight is None else weight
-        there = weight > 0
-        if not there.all():
-            X, targets, weight = X[there], targets[there], weight[there]
+        if isinstance(X, Blocks):
+            raise ValueError(NO_BLOCKS)
+        given = GivenData(X, y, sample_weight)
+        block, self._targets = prepare_block(self, given, target, self._encoder(), FLOATS, "csr")
+        X, targets = block.X, block.y.astype(np.float64)
+        weight = np.ones(X.shape[0]) if block.weight is None else block.weight
         self.seed_ = draw_seed(self.random_state)
         self.scaler_ = self._settled_scaler(X)
         X = self._scaled(X)
@@ -192,7 +185,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         self.frequencies_ = directions.frequencies(parameters)
         self.drawn_frequencies_ = directions.frequencies(directions.start)
         self._coefficients = size * found.output.coefficients
-        self._intercept = size * found.output.intercept + self._offset
+        self._intercept = size * found.output.intercept + self._targets.offset
         self.alpha_, self.frequency_alpha_ = objective.alpha, size**2 * objective.frequency_alpha
         self.objective_ = size**2 * objective(parameters, found.output)[0]
         self.n_iter_, self.status_ = found.iterations, found.status
@@ -236,19 +229,16 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     def coef_(self) -> np.ndarray:
         """Coefficients of the features, of shape (n_components,) or (n_outputs, n_components)."""
         refuse_selection()
-        return self._shaped(self._coefficients.T)
+        return self._targets.shaped(self._coefficients.T)
 
     @property
     def intercept_(self) -> Any:
         """The intercept: a number, or one for each output."""
-        return self._shaped(self._intercept)
-
-    def _shaped(self, values: np.ndarray) -> Any:
-        return values
+        return self._targets.shaped(self._intercept)
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "basis_")
-        X = self._scaled(self._validate(X))
+        X = self._scaled(self._valid(X))
         out = np.empty((X.shape[0], self._coefficients.shape[1]))
         for rows in row_slices(X.shape[0], 2 * len(self._coefficients)):
             out[rows] = self.basis_.features(X[rows]) @ self._coefficients + self._intercept
@@ -268,7 +258,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
             The slopes c(x) in the original columns.
         """
         check_is_fitted(self, "basis_")
-        given, height = self._validate(X), np.sqrt(2.0 / len(self._coefficients))
+        given, height = self._valid(X), np.sqrt(2.0 / len(self._coefficients))
         X, phases = self._scaled(given), phases_of(self.basis_)
         out = np.empty((X.shape[0], self._coefficients.shape[1], X.shape[1]))
         for rows in row_slices(X.shape[0], 4 * len(self._coefficients)):
@@ -379,20 +369,11 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         candidates("alpha", self.alpha, ALPHAS)
         candidates("frequency_alpha", self.frequency_alpha, FREQUENCY_ALPHAS)
 
-    def _validate(self, X: Any, *y: Any) -> Any:
-        X = to_numpy(X)
+    def _valid(self, X: Any) -> Any:
+        """Rows to predict, dense or CSR."""
         if isinstance(X, Blocks):
-            raise ValueError("learned frequencies need all rows in memory: give arrays or a frame, not blocks.")
-        if not y and (isinstance(X, Block) or hasattr(self, "recipe_")):
-            return rows_by_recipe(self, X).astype(np.float64, copy=False)
-        require_numbers(X)
-        checks = {"multi_output": True, "y_numeric": not self._classifies} if y else {}
-        targets = [to_numpy(part) for part in y]
-        checked = validate_data(
-            self, X, *targets, reset=bool(y), accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, **checks
-        )
-        require_finite(checked[0] if y else checked)
-        return checked
+            raise ValueError(NO_BLOCKS)
+        return check_arrays(self, X, dtypes=FLOATS, accept_sparse="csr", y_numeric=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

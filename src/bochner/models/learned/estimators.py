@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from ...validation import require_choice
 from ..calibration import probabilities, temperature
 from ..regressor import MultiOutputRegressor
-from ..targets import Labelled, Numeric
+from ..targets import LabelTargets, NumericTargets
 from .base import LearnedFourierModel
 from .losses import Logistic, Loss, Softmax, Squared, SquaredProbability
 from .objective import Objective
@@ -18,7 +18,7 @@ from .penalties import held_out_scores
 from .search import Method
 
 
-class LearnedFourierRegressor(Numeric, MultiOutputRegressor, LearnedFourierModel):
+class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
     """Regression on Fourier features whose frequencies are learned: one hidden layer of cosines and sines.
 
     Minimises
@@ -181,6 +181,11 @@ class LearnedFourierRegressor(Numeric, MultiOutputRegressor, LearnedFourierModel
         self.verbose = verbose
         self.random_state = random_state
 
+    _targets: NumericTargets
+
+    def _encoder(self) -> NumericTargets:
+        return NumericTargets(self.fit_intercept)
+
     def _loss(self) -> Loss:
         return Squared()
 
@@ -197,10 +202,10 @@ class LearnedFourierRegressor(Numeric, MultiOutputRegressor, LearnedFourierModel
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             The predictions.
         """
-        return self._scores(X).reshape(-1, *self._outputs)
+        return self._targets.decode(self._scores(X))
 
 
-class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
+class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
     """Classification on Fourier features whose frequencies are learned, with probabilities.
 
     Minimises
@@ -372,6 +377,11 @@ class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
         self.verbose = verbose
         self.random_state = random_state
 
+    _targets: LabelTargets
+
+    def _encoder(self) -> LabelTargets:
+        return LabelTargets(self.class_weight)
+
     def _loss(self) -> Loss:
         if self.loss == "logistic":
             return Logistic() if len(self.classes_) == 2 else Softmax()
@@ -380,6 +390,41 @@ class LearnedFourierClassifier(Labelled, ClassifierMixin, LearnedFourierModel):
     def _check_parameters(self) -> None:
         require_choice("loss", self.loss, ["logistic", "squared", "squared_probability"])
         super()._check_parameters()
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        return self._targets.classes
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute the scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores; for two classes one number a row, positive for the second class.
+        """
+        return self._targets.decision(self._scores(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label of the largest score of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        return self._targets.decode(self.decision_function(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the probabilities of the classes.

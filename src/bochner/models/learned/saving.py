@@ -27,10 +27,11 @@ from ...fields import (
 from ...maps.scaling import ColumnScaler
 from ...penalties import CrossValidated
 from ..kept import VALIDATED, require_kind
-from ..saving import columns_made, keep_fitted, made_of, require_scaler
+from ..saving import columns_made, made_of, require_scaler
 
 OPTIONAL = {"feature_names_in_", "recipe_", "temperature_", "scaler_", "_validated"}
 OF_CLASSES, OF_NUMBERS = {"classes_"}, {"_outputs", "_offset"}
+OF_ENCODER = OF_CLASSES | OF_NUMBERS  # what the encoder of targets keeps
 
 
 def fields(given: Any, columns: Any, features: int, outputs: int) -> dict[str, Check]:
@@ -67,9 +68,8 @@ def to_state(model: Any) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None  # a generator has moved on; the seed is kept
-    fitted = {name: value for name, value in vars(model).items() if name in FITTED}
-    if "classes_" in fitted:
-        del fitted["_outputs"]  # the classes again
+    there = {**vars(model), **model._targets.to_fields()}
+    fitted = {name: value for name, value in there.items() if name in FITTED}
     return {"parameters": parameters, "fitted": fitted}
 
 
@@ -81,7 +81,8 @@ def from_state(cls: type[BaseEstimator], state: dict[str, Any]) -> Any:
     basis, outputs = fitted["basis_"], fitted["_coefficients"].shape[-1]
     columns = columns_made(fitted)
     table = fields(fitted["n_features_in_"], columns, int(basis.n_components), outputs)
-    others = OF_NUMBERS if "classes_" in fitted else OF_CLASSES | {"temperature_"}
+    encoder = model._encoder()
+    others = OF_NUMBERS if encoder.classifies else OF_CLASSES | {"temperature_"}
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
     if basis.n_features_in_ != columns:
         raise ValueError("the model and its basis have different columns")
@@ -89,6 +90,7 @@ def from_state(cls: type[BaseEstimator], state: dict[str, Any]) -> Any:
         require_scaler(fitted["scaler_"], columns)
     if fitted.get("_validated") is not None:
         require_fields(vars(fitted["_validated"]), VALIDATED)
-    keep_fitted(model, fitted, outputs)
+    model._targets = encoder.with_fields(fitted, outputs)
+    vars(model).update({name: value for name, value in fitted.items() if name not in OF_ENCODER})
     model._loss()
     return model

@@ -51,8 +51,10 @@ class Sums:
         there = ~np.isnan(values)
         count = there.sum(axis=0)
         mean = np.where(there, values, 0.0).sum(axis=0) / np.maximum(count, 1)
-        square = (np.where(there, values - mean, 0.0) ** 2).sum(axis=0)
-        # Two lots of rows joined: the update of Chan, Golub and LeVeque.
+        self.join(count, mean, (np.where(there, values - mean, 0.0) ** 2).sum(axis=0))
+
+    def join(self, count: np.ndarray, mean: np.ndarray, square: np.ndarray) -> None:
+        """Two lots of rows joined: the update of Chan, Golub and LeVeque."""
         total, shift = np.maximum(self.count + count, 1), mean - self.mean
         self.square += square + shift**2 * self.count * count / total
         self.mean += shift * count / total

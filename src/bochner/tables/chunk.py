@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,11 +93,12 @@ def numbers_said(text: Text, name: str, how: str) -> np.ndarray:
     return np.append(said, np.nan)[text.codes]
 
 
-def text_column(column: Any) -> Text:
+def text_column(column: Any, name: Callable[[Any], str] = str) -> Text:
+    """Text as places in a list of different values, each by its `name`."""
     places: dict[str, int] = {}
     missing = np.asarray((column.isna() if hasattr(column, "isna") else column.is_null()).to_numpy())
     codes = [
-        -1 if gap else places.setdefault(str(value), len(places))
+        -1 if gap else places.setdefault(name(value), len(places))
         for value, gap in zip(objects_of(column), missing, strict=True)
     ]
     return Text(np.array(codes, dtype=np.int64), list(places))

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..validation import is_option, option
+from .categories import write_hashed, write_onehot
 from .chunk import Chunk, Text, chunk_of_frame
 
 MOST_COLUMNS = 1 << 20  # for hashed text
@@ -74,6 +75,8 @@ class Recipe:
     commas: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+
+    is_exportable: ClassVar[bool] = True  # whether a graph of ONNX can do the same to numbers
 
     def __post_init__(self) -> None:
         count = len(self.names) - len(self.texts)
@@ -140,6 +143,19 @@ class Recipe:
             out += [f"{name}={end}" for end in ends]
         return out
 
+    def column_origins(self) -> np.ndarray:
+        """Return the index of the column of the table that each column that comes out was made from.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,)
+            The indices.
+        """
+        origins = [self.names.index(name) for name in self.numbers]
+        for name, categories in zip(self.texts, self.categories, strict=True):
+            origins += [self.names.index(name)] * self._width(categories)
+        return np.array(origins, dtype=np.int64)
+
     def _width(self, categories: np.ndarray) -> int:
         return len(categories) or self.hash_columns
 
@@ -201,7 +217,11 @@ class Recipe:
             width = self._width(categories)
             if self.missing == "refuse":
                 require_text(name, chunk.text[name], start, more)
-            self._encode_text(name, chunk.text[name], categories, out[:, place : place + width])
+            part = out[:, place : place + width]
+            if len(categories):
+                write_onehot(chunk.text[name], categories.tolist(), part)
+            else:
+                write_hashed(name, chunk.text[name], part)
             place += width
         return out
 
@@ -209,18 +229,6 @@ class Recipe:
         if require_sound(values, self.numbers, self.missing, start, more):
             values = np.where(np.isnan(values), self.means, values)
         out[:] = (values.astype(np.float64) - self.means) / self.deviations if self.standardize else values
-
-    def _encode_text(self, name: str, text: Text, categories: np.ndarray, out: np.ndarray) -> None:
-        rows = np.flatnonzero(text.codes >= 0)
-        if len(categories):
-            known = {value: k for k, value in enumerate(categories.tolist())}
-            places = np.array([known.get(value, -1) for value in text.values], dtype=np.int64)
-            signs = np.ones(len(places), dtype=np.int64)
-        else:
-            hashed = [hash_text(name, value, self.hash_columns) for value in text.values]
-            places, signs = np.array(hashed, dtype=np.int64).reshape(-1, 2).T
-        rows = rows[places[text.codes[rows]] >= 0]
-        out[rows, places[text.codes[rows]]] = signs[text.codes[rows]]
 
     def to_state(self) -> dict[str, Any]:
         """Return what a file keeps, where names of columns are text apart: there may be many.
@@ -286,7 +294,7 @@ class SparseRecipe:
     n_columns: int
     first: int
 
-    standardize, texts, missing, names = False, (), "refuse", ()
+    standardize, texts, missing, names, is_exportable = False, (), "refuse", (), True
 
     @property
     def n_inputs(self) -> int:
@@ -345,9 +353,3 @@ def refuse(column: str, kind: str, count: int, row: int, written: str = "", more
         ways.append(f"leave the column out with {option('drop', [column])}")
     advice = ", or ".join(ways) or "clean it first"
     raise ValueError(f"column {column!r} has {some}{written} (first at row {row:,}): {advice}.")
-
-
-def hash_text(column: str, value: str, width: int) -> tuple[int, int]:
-    """(place, sign) of a value: the first bytes of BLAKE2b of the column's name and the value."""
-    word = int.from_bytes(hashlib.blake2b(f"{column}\0{value}".encode(), digest_size=8).digest(), "little")
-    return (word >> 1) % width, 1 - 2 * (word & 1)

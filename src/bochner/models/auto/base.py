@@ -1,0 +1,275 @@
+"""What the two models without settings share: encoding, the search, the stack, and what is told of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ... import ops
+from ...bases.heuristics import draw_seed
+from ...tables import TableEncoder
+from ...tables.columns import target_values
+from ...validation import require_integer, require_positive
+from ..checks import split_target
+from ..doubts import FitWarning
+from ..fitting import Limited
+from ..saving import write
+from ..targets import TargetEncoder
+from .saving import from_state, to_state
+from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
+from .stacking import Stack, stack_weights
+
+FOLDS = 5
+JUDGED = 10_000  # rows that are enough to judge by
+LIKE = 20.0  # times at most by which spreads of columns differ that share a unit
+MANY_COLUMNS = 16  # from which columns may share one
+
+
+class AutoModel(BaseEstimator):
+    """What the regressor and the classifier without settings share."""
+
+    budget: float
+    max_trials: int | None
+    random_state: Any
+    n_jobs: int | None
+    device: str | None
+    verbose: int
+    _targets: TargetEncoder  # there after a fit
+    _stack: Stack
+    _encoders: dict[str, TableEncoder]
+    _trials: list[Trial]
+
+    @abstractmethod
+    def _encoder(self) -> TargetEncoder:
+        """The encoder of targets, before any are known."""
+
+    @abstractmethod
+    def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
+        """What scores of rows left out teach: the expected error, and how far to trust a prediction."""
+
+    def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Any:
+        """Search for the best model within the budget, and fit it to all rows.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_samples, n_features)
+            The rows: numbers, categories, dates, truth values, with missing values or without.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The targets; None if `target` names them.
+        target : str, default=None
+            Name of the column of the frame X that holds the targets, in place of y.
+
+        Returns
+        -------
+        object
+            The model itself. Interrupted (Ctrl-C), it is made of what was found so far.
+        """
+        self._check_parameters()
+        clock = Clock(float(self.budget), self.max_trials)
+        X, y = split_target(X, y, target)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} needs y, or target: the name of its column in the frame.")
+        y, encoder = target_values(y), self._encoder()
+        encoder.check(y)
+        self._targets = encoder.learn(encoder.summarize(y, None))
+        Y = np.asarray(self._targets.coding().code(y), dtype=np.float64)
+        with Limited(self.n_jobs, 0):
+            self._encoders, tables = {}, {}
+
+            def encoded(numbers: str | None) -> np.ndarray:
+                name = str(numbers)
+                if name not in tables:
+                    self._encoders[name] = TableEncoder(numbers, random_state=0)
+                    tables[name] = np.ascontiguousarray(self._encoders[name].fit_transform(X, y), dtype=np.float64)
+                return tables[name]
+
+            search = self._search(encoded, Y, clock)
+            self._stacked(search, Y)
+            self._explain_columns(encoded, Y)
+        return self
+
+    def _search(self, encoded: Callable[[str | None], np.ndarray], Y: np.ndarray, clock: Clock) -> Search:
+        rows = encoded("robust")
+        if len(rows) != len(Y):
+            raise ValueError(f"X has {len(rows)} rows, but y has {len(Y)}.")
+        self._remember_columns()
+        if not rows.shape[1]:
+            raise ValueError("no column of X says anything: all are constant.")
+        level, show = Y.mean(axis=0), Show(self.verbose, clock)
+        search = Search(encoded, Y - level, row_folds(rows), clock, show, draw_seed(self.random_state))
+        chains: tuple[Chain, ...] = CHAINS
+        if one_unit(encoded(None)):
+            chains = (CHAINS[0], *ONE_UNIT, *CHAINS[1:])
+        try:
+            search.run(chains)
+        except KeyboardInterrupt:
+            if not search.members:
+                raise
+            warnings.warn(f"interrupted: the best of {clock.done} trials is kept.", FitWarning, stacklevel=3)
+        finally:
+            show.close()
+        return search
+
+    def _stacked(self, search: Search, Y: np.ndarray) -> None:
+        level = Y.mean(axis=0)
+        rows = search.rows("robust")
+        judged, members = rows.judged, search.members
+        errors = np.array([member.error for member in members])
+        weights = stack_weights([member.held_out for member in members], rows.Y[judged], errors)
+        held_out = sum(w * member.held_out for w, member in zip(weights, members, strict=True))
+        used = np.flatnonzero(weights)
+        self._stack = Stack([members[m].expansion for m in used], weights[used], level)
+        places = {int(m): float(weights[m]) for m in used}
+        self._trials = search.trials
+        self._shares = [0.0 if t.number is None else places.get(t.number, 0.0) for t in search.trials]
+        self.cv_error_ = rows.error_of(np.asarray(held_out))
+        self._rows, self._judged = len(Y), int(judged.sum())
+        self._learn_from(np.asarray(held_out) + level, Y[judged])
+
+    def _explain_columns(self, encoded: Callable[[str | None], np.ndarray], Y: np.ndarray) -> None:
+        """Importances: squared slopes of the members times the variance of the columns, added up by input column."""
+        found = np.zeros(self.n_features_in_)
+        for weight, member in zip(self._stack.weights, self._stack.members, strict=True):
+            numbers = member.setting.numbers
+            X, of = encoded(numbers), self._encoders[str(numbers)].column_of_
+            at = np.random.default_rng(0).permutation(len(X))[:300]
+            slopes = np.mean(np.sum(member.gradients(X[at]) ** 2, axis=2), axis=0) * np.var(X, axis=0)
+            found += weight * np.bincount(of, slopes, minlength=len(found))
+        total = float(found.sum())
+        self.feature_importances_ = found / total if total > 0 else np.full(len(found), 1.0 / len(found))
+
+    def _remember_columns(self) -> None:
+        encoder = self._encoders["robust"]
+        self.n_features_in_ = encoder.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(encoder, "feature_names_in_"):
+            self.feature_names_in_ = encoder.feature_names_in_
+
+    def _check_parameters(self) -> None:
+        require_positive("budget", self.budget)
+        if self.max_trials is not None:
+            require_integer("max_trials", self.max_trials, 1)
+        if self.device not in (None, "cpu"):
+            raise ValueError(f"device={self.device!r}: only the CPU so far.")
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        tables: dict[str, np.ndarray] = {}
+
+        def encoded(numbers: str | None) -> np.ndarray:
+            name = str(numbers)
+            if name not in tables:
+                tables[name] = np.asarray(self._encoders[name].transform(X), dtype=np.float64)
+            return tables[name]
+
+        with Limited(self.n_jobs, 0):
+            return self._stack.scores(encoded)
+
+    @property
+    def leaderboard_(self) -> Any:
+        """What was tried, the best first: a pandas frame, or a list of dictionaries where pandas is not installed."""
+        check_is_fitted(self)
+        lines: list[dict[str, Any]] = [
+            {
+                "model": "ridge" if not trial.centres else trial.setting.described(), "rows": trial.rows,
+                "centres": trial.centres, "error": trial.error, "weight": share, "seconds": round(trial.seconds, 3),
+            }
+            for trial, share in zip(self._trials, self._shares, strict=True)
+        ]  # fmt: skip
+        lines.sort(key=lambda line: (-int(line["rows"]), float(line["error"])))
+        try:
+            import pandas
+        except ImportError:
+            return lines
+        return pandas.DataFrame(lines)
+
+    def explain_fit(self) -> str:
+        """Say in words what was tried, what the model is made of, and how good it is.
+
+        Returns
+        -------
+        str
+            One line for each decision.
+        """
+        check_is_fitted(self)
+        lines = [
+            f"{type(self).__name__}: {self._rows:,} rows, {self.n_features_in_} columns, {len(self._trials)} trials",
+            f"expected: {self._expected()} (by {self._judged:,} rows left out)",
+        ]
+        for weight, member in zip(self._stack.weights, self._stack.members, strict=True):
+            what = f"{member.setting.described()}, {len(member.centres):,} centres, alpha {member.setting.alpha:.1g}"
+            lines.append(f"{weight:.2f} of {what if len(member.centres) else 'ridge'}")
+        names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
+        order = np.argsort(-self.feature_importances_)[:5]
+        lines.append("columns: " + ", ".join(f"{names[k]} {self.feature_importances_[k]:.0%}" for k in order))
+        return "\n".join(lines)
+
+    @abstractmethod
+    def _expected(self) -> str:
+        """The error to expect, in words."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, which `bochner.load` reads.
+
+        The file holds the rows that are centres of kernels: predictions are made from them.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
+        """
+        check_is_fitted(self)
+        write(self, path, to_state(self))
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Any:
+        return from_state(cls, state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def row_folds(X: np.ndarray) -> np.ndarray:
+    """The fold of each row by what it holds, so that copies share one; fold 0 has no more rows than judging needs."""
+    folds = np.asarray(ops.row_folds(X, max(FOLDS, -(-len(X) // JUDGED))))
+    if len(np.unique(folds[folds < FOLDS])) < 2:
+        return np.arange(len(X)) % FOLDS  # rows that are all alike
+    return folds
+
+
+def one_unit(X: np.ndarray) -> bool:
+    """Whether columns may share a unit: there are many, and their spreads are alike."""
+    if X.shape[1] < MANY_COLUMNS:
+        return False
+    spread = np.ptp(X, axis=0)
+    spread = spread[spread > 0]
+    return bool(len(spread) and spread.max() <= LIKE * np.median(spread))
+
+
+class Show:
+    """One line on the error stream: trials, the best error so far, seconds left."""
+
+    def __init__(self, verbose: int, clock: Clock) -> None:
+        self.visible, self.clock, self.best = bool(verbose), clock, np.inf
+
+    def __call__(self, trial: Trial) -> None:
+        self.best = min(self.best, trial.error)
+        if self.visible:
+            left = f"{max(self.clock.left(), 0.0):.0f} s left" if self.clock.trials is None else ""
+            sys.stderr.write(f"\r{self.clock.done + 1} trials  best error {self.best:.4g}  {left}   ")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        """End the line."""
+        if self.visible:
+            sys.stderr.write("\n")

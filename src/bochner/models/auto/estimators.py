@@ -1,0 +1,268 @@
+"""`AutoRegressor` and `AutoClassifier`: fit a table within so many seconds, without settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..calibration import probabilities, temperature
+from ..regressor import MultiOutputRegressor
+from ..targets import LabelTargets, NumericTargets
+from .base import AutoModel
+
+
+class AutoRegressor(MultiOutputRegressor, AutoModel):
+    """Regression without settings: kernels in learned metrics, found and stacked within a budget of seconds.
+
+    Columns of any kind become numbers (`TableEncoder`). On a sample of the rows, stable kernels learn which columns and
+    directions matter, round by round, by the average gradient outer product of the fit before. What is best there is
+    fitted to all rows, exactly where they are few, with as many centres as the budget allows where they are many. The
+    members are then weighed by rows that they have not seen; plain ridge is always among them.
+
+    Parameters
+    ----------
+    budget : float, default=30.0
+        Seconds for the fit, about.
+    max_trials : int or None, default=None
+        Number of trials in place of seconds, so that the same seed gives the same model on every run.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the samples.
+    n_jobs : int, default=None
+        Number of threads; None is all cores.
+    device : {'cpu'} or None, default=None
+        Where to compute; only the CPU so far.
+    verbose : int, default=0
+        Whether to show progress and the best error so far.
+
+    Attributes
+    ----------
+    leaderboard_ : DataFrame or list of dict
+        What was tried: model, rows, centres, error relative to that of the mean, weight in the stack, seconds.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column of X in the mean squared slope of the model, times the variance of the column.
+    cv_score_ : float
+        R^2 to expect on new rows, by rows left out.
+    cv_standard_error_ : float
+        Standard error of cv_score_.
+    cv_error_ : float
+        Squared error of rows left out, relative to that of the mean.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame.
+
+    See Also
+    --------
+    AutoClassifier : The same for labels.
+    RandomFeatureRegressor : One model of a basis that you choose, for any number of rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from bochner import AutoRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AutoRegressor(max_trials=4, random_state=0).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:], y[300:]) > 0.4)
+    True
+    >>> mean, deviation = model.predict(X[300:], return_std=True)
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: float = 30.0,
+        max_trials: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.budget = budget
+        self.max_trials = max_trials
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+        self.verbose = verbose
+
+    def _encoder(self) -> NumericTargets:
+        return NumericTargets()
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predict targets, and on request how far they may be off.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_samples, n_features)
+            The rows.
+        return_std : bool, default=False
+            Whether to return standard deviations too: 95 of 100 rows that were left out lie within 1.96 of them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets), or a tuple of two such arrays
+            Predictions; with return_std also their standard deviations.
+        """
+        check_is_fitted(self)
+        scores = self._scores(X) + self._targets.offset
+        shape = (-1, *self._targets.shape)  # type: ignore[attr-defined]
+        mean = scores.reshape(shape)
+        if not return_std:
+            return mean
+        return mean, np.broadcast_to(self._deviation, scores.shape).copy().reshape(shape)
+
+    def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
+        missed = np.abs(held_out - codes)
+        self._deviation = np.quantile(missed, 0.95, axis=0, method="higher") / 1.96
+        size = np.maximum(np.var(codes, axis=0), np.finfo(float).tiny)
+        shares = np.mean(missed**2 / size, axis=1)
+        self.cv_score_ = float(1.0 - shares.mean())
+        self.cv_standard_error_ = float(shares.std() / np.sqrt(len(shares)))
+
+    def _expected(self) -> str:
+        return f"R^2 {self.cv_score_:.4g} +- {self.cv_standard_error_:.2g}"
+
+
+class AutoClassifier(ClassifierMixin, AutoModel):
+    """Classification without settings: kernels in learned metrics, found and stacked within a budget of seconds.
+
+    It works as `AutoRegressor` does, on codes +1 and -1 of the labels; probabilities are calibrated by rows left out.
+
+    Parameters
+    ----------
+    budget : float, default=30.0
+        Seconds for the fit, about.
+    max_trials : int or None, default=None
+        Number of trials in place of seconds, so that the same seed gives the same model on every run.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the samples.
+    n_jobs : int, default=None
+        Number of threads; None is all cores.
+    device : {'cpu'} or None, default=None
+        Where to compute; only the CPU so far.
+    verbose : int, default=0
+        Whether to show progress and the best error so far.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    leaderboard_ : DataFrame or list of dict
+        What was tried: model, rows, centres, error relative to that of the mean, weight in the stack, seconds.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column of X in the mean squared slope of the scores, times the variance of the column.
+    cv_score_ : float
+        Accuracy to expect on new rows, by rows left out.
+    cv_standard_error_ : float
+        Standard error of cv_score_.
+    cv_error_ : float
+        Squared error of the codes of rows left out, relative to that of the mean.
+    temperature_ : float
+        Factor of the scores before the softmax of `predict_proba`.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X; only if X is a frame.
+
+    See Also
+    --------
+    AutoRegressor : The same for numbers.
+    RandomFeatureClassifier : One model of a basis that you choose, for any number of rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bochner import AutoClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AutoClassifier(max_trials=3, random_state=0).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: float = 30.0,
+        max_trials: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.budget = budget
+        self.max_trials = max_trials
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+        self.verbose = verbose
+
+    temperature_: float
+
+    def _encoder(self) -> LabelTargets:
+        return LabelTargets()
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        check_is_fitted(self, "_targets")
+        return self._targets.classes  # type: ignore[attr-defined]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute the scores of the classes.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores; for two classes one number a row, positive for the second class.
+        """
+        check_is_fitted(self)
+        return self._targets.decision(self._scores(X))  # type: ignore[attr-defined]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label of the largest score of each row.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        return self._targets.decode(self.decision_function(X))  # type: ignore[attr-defined]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
+        return probabilities(self.decision_function(X), self.temperature_)
+
+    def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
+        self.temperature_ = temperature(held_out, codes)
+        if codes.shape[1] == 1:
+            right = (held_out[:, 0] > 0) == (codes[:, 0] > 0)
+        else:
+            right = held_out.argmax(axis=1) == codes.argmax(axis=1)
+        self.cv_score_ = float(right.mean())
+        self.cv_standard_error_ = float(right.std() / np.sqrt(len(right)))
+
+    def _expected(self) -> str:
+        return f"{1.0 - self.cv_score_:.4g} +- {self.cv_standard_error_:.2g} of labels wrong"

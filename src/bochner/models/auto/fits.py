@@ -1,0 +1,285 @@
+"""Kernel ridge fits that know their own error: predictions of rows by models that have not seen them.
+
+With few rows all of them are centres, and every fold is predicted by a model, in a metric, that has not seen it. With
+more, one fold is held out; and with many, some rows are centres (landmarks): their features are
+phi(x) = L^-1 k(centres, x) with L L' = K(centres, centres), and sums over the rows give the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import blas, lapack
+from scipy.spatial.distance import cdist
+
+from ...kernels import Stable
+from ...moments import Centered, FoldedMoments, Moments
+from ...moments import Rows as FeatureRows
+from ...ops import threads
+from ...solvers import solve_or_none
+from .expansion import TILE, Expansion, Setting
+
+ALPHAS = 10.0 ** np.arange(-7.0, 4.0)
+JITTER = 1e-7  # of the diagonal of a kernel matrix, which is 1
+CITY = {1.0: "cityblock", 2.0: "euclidean"}
+
+
+class Member(NamedTuple):
+    """A fitted function, what it predicts of rows without having seen them, and its squared error there."""
+
+    expansion: Expansion
+    held_out: np.ndarray  # (judged rows, outputs)
+    error: float  # relative to that of the mean
+
+
+class Rows(NamedTuple):
+    """Encoded rows, coded targets of mean zero, and folds; rows of a judged fold are predicted without it."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    folds: np.ndarray
+    one_fold: bool  # whether fold 0 alone is judged
+
+    @property
+    def judged(self) -> np.ndarray:
+        """Which rows are predicted without having been seen."""
+        return self.folds == 0 if self.one_fold else np.ones(len(self.folds), dtype=bool)
+
+    def error_of(self, predicted: np.ndarray) -> float:
+        """Squared error of judged rows, relative to that of predicting their mean."""
+        Y = self.Y[self.judged]
+        nothing = float(np.sum((Y - Y.mean(axis=0)) ** 2))
+        return float(np.sum((Y - predicted) ** 2)) / nothing if nothing > 0 else 0.0
+
+
+def solved(kernel: np.ndarray, Y: np.ndarray, alpha: float) -> np.ndarray | None:
+    """Coefficients (K + alpha I)^-1 Y, or None if that matrix is not positive definite."""
+    matrix = kernel.copy()
+    matrix[np.diag_indices(len(matrix))] += alpha
+    try:
+        factor = np.linalg.cholesky(matrix)  # which leaves the interpreter free for other folds
+    except np.linalg.LinAlgError:
+        return None
+    return lapack.dpotrs(factor.T, Y, lower=0)[0]
+
+
+def beside(tasks: list[Callable[[], Any]]) -> list[Any]:
+    """What tasks return, done beside one another, each with one thread of BLAS."""
+    found: list[Any] = [None] * len(tasks)
+
+    def put(place: int, task: Callable[[], Any]) -> None:
+        found[place] = task()
+
+    with threads.blas_limited():
+        threads.run([partial(put, place, task) for place, task in enumerate(tasks)])
+    return found
+
+
+class Part:
+    """Fits of one setting to some rows, all of them centres; distances are made once for all bandwidths, penalties."""
+
+    def __init__(self, X: np.ndarray, Y: np.ndarray, setting: Setting, new: np.ndarray) -> None:
+        self.X, self.setting, self.new = X, setting, new
+        self.level = Y.mean(axis=0)
+        self.Y = np.asfortranarray(Y - self.level)
+        self.Z = setting.metric(X)
+        self.median = replace(setting, factor=1.0).kernel(self.Z).scale
+        self.middle = X.mean(axis=0)
+        self.distances = cdist(self.Z, self.Z, CITY[setting.p])
+        self.to_new = cdist(setting.metric(new), self.Z, CITY[setting.p])
+
+    def kernels(self, factor: float, linear: float) -> tuple[np.ndarray, np.ndarray]:
+        """The kernel matrix of the rows, and that of new rows with them."""
+        q, s = self.setting.q, factor * self.median
+        both = np.exp(-((self.distances / s) ** q)), np.exp(-((self.to_new / s) ** q))
+        if linear:
+            centred = self.X - self.middle
+            both[0][:] += linear * centred @ centred.T
+            both[1][:] += linear * (self.new - self.middle) @ centred.T
+        return both
+
+    def expansion(self, setting: Setting, coefficients: np.ndarray) -> Expansion:
+        """The function with these coefficients; its metric is the one that the part was made with."""
+        setting = replace(setting, root=self.setting.root)
+        kernel = Stable(setting.p, setting.q, setting.factor * self.median)
+        slopes = setting.linear * ((self.X - self.middle).T @ coefficients)
+        return Expansion(setting, kernel, self.Z, coefficients, slopes, self.middle, self.level)
+
+
+class FoldFits:
+    """Fits without each fold, every one in a metric that its fold has not seen, and one to all rows."""
+
+    def __init__(self, rows: Rows, settings: list[Setting]) -> None:
+        """`settings` has one for each fold and one for all rows; they differ in their metrics alone."""
+        self.rows, self.outs = rows, list(by_fold(rows).values())
+        X, Y = rows.X, rows.Y
+        everyone, nobody = np.arange(len(X)), np.arange(0)
+        rests = [np.setdiff1d(everyone, out) for out in self.outs]
+        choices = zip([*rests, everyone], settings, [*self.outs, nobody], strict=True)
+        *self.parts, self.whole = beside([partial(Part, X[r], Y[r], s, X[o]) for r, s, o in choices])
+
+    def best(self, setting: Setting) -> tuple[Member, list[Expansion]] | None:
+        """The member at the penalty of smallest error, downhill from the setting's, and the functions without folds."""
+        kernels = beside([partial(part.kernels, setting.factor, setting.linear) for part in self.parts])
+        tried: dict[int, tuple[float, np.ndarray, list[np.ndarray | None]]] = {}
+
+        def error(k: int) -> float:
+            if k not in tried:
+                predicted, pairs = np.full_like(self.rows.Y, np.inf), list(zip(self.parts, kernels, strict=True))
+                found = beside([partial(solved, inner, part.Y, float(ALPHAS[k])) for part, (inner, _) in pairs])
+                for (part, (_, outer)), c, out in zip(pairs, found, self.outs, strict=True):
+                    if c is not None:
+                        predicted[out] = outer @ c + part.level
+                tried[k] = (self.rows.error_of(predicted), predicted, found)
+            return tried[k][0] if np.isfinite(tried[k][0]) else np.inf
+
+        at = downhill(error, nearest(setting.alpha), len(ALPHAS))
+        if not np.isfinite(tried[at][0]):
+            return None
+        found_error, predicted, found = tried[at]
+        setting = replace(setting, alpha=float(ALPHAS[at]))
+        everything = solved(self.whole.kernels(setting.factor, setting.linear)[0], self.whole.Y, setting.alpha)
+        if everything is None:
+            return None
+        member = Member(self.whole.expansion(setting, everything), predicted, found_error)
+        without = [part.expansion(setting, c) for part, c in zip(self.parts, found, strict=True) if c is not None]
+        return member, without
+
+
+def exact_fit(rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
+    """The member with all rows as centres, its penalty by fold 0; and the function that has not seen that fold."""
+    out, rest = np.flatnonzero(rows.folds == 0), np.flatnonzero(rows.folds != 0)
+    part = Part(rows.X[rest], rows.Y[rest], setting, rows.X[out])
+    inner, outer = part.kernels(setting.factor, setting.linear)
+    tried: dict[int, tuple[float, np.ndarray, np.ndarray]] = {}
+
+    def error(k: int) -> float:
+        if k not in tried:
+            c = solved(inner, part.Y, float(ALPHAS[k]))
+            predicted = np.full((len(out), part.Y.shape[1]), np.inf) if c is None else outer @ c + part.level
+            tried[k] = (rows.error_of(predicted), predicted, np.empty(0) if c is None else c)
+        return tried[k][0] if np.isfinite(tried[k][0]) else np.inf
+
+    at = downhill(error, nearest(setting.alpha), len(ALPHAS))
+    if not np.isfinite(tried[at][0]):
+        return None
+    setting = replace(setting, alpha=float(ALPHAS[at]))
+    whole = Part(rows.X, rows.Y, setting, rows.X[:0])
+    c = solved(whole.kernels(setting.factor, setting.linear)[0], whole.Y, setting.alpha)
+    if c is None:
+        return None
+    return Member(whole.expansion(setting, c), tried[at][1], tried[at][0]), part.expansion(setting, tried[at][2])
+
+
+def nearest(alpha: float) -> int:
+    """The number of the candidate next to a penalty."""
+    return int(np.argmin(np.abs(np.log(ALPHAS / alpha))))
+
+
+def downhill(error: Callable[[int], float], start: int, number: int) -> int:
+    """From `start` to where no neighbour is better; where `start` has no error at all, to larger numbers first."""
+    at = start
+    while at + 1 < number and not np.isfinite(error(at)):
+        at += 1
+    while True:
+        best = min((k for k in (at, at + 1, at - 1) if 0 <= k < number), key=error)
+        if best == at:
+            return at
+        at = best
+
+
+class LandmarkFits:
+    """Fits of one setting with some rows as centres: sums of features over the rows, those of fold 0 apart."""
+
+    def __init__(self, rows: Rows, setting: Setting, centres: np.ndarray) -> None:
+        self.rows, self.setting = rows, setting
+        self.Z = setting.metric(rows.X[centres])
+        self.kernel = setting.kernel(self.Z)
+        self.middle = rows.X.mean(axis=0)
+        matrix = np.asfortranarray(self.kernel(self.Z))
+        matrix[np.diag_indices(len(matrix))] += JITTER
+        self.factor, bad = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+        if bad:
+            raise np.linalg.LinAlgError("the kernel matrix of the centres is singular")
+        self.out = np.flatnonzero(rows.folds == 0)
+        self.rest_sums = self._sums(np.flatnonzero(rows.folds != 0))
+        self.out_sums = self._sums(self.out)
+
+    def features(self, X: np.ndarray) -> np.ndarray:
+        """Features (n, centres and columns): products of them are the kernel."""
+        kernel = np.asfortranarray(self.kernel(self.setting.metric(X), self.Z))
+        found = blas.dtrsm(1.0, self.factor, kernel, side=1, trans_a=1, lower=1, overwrite_b=1)
+        if not self.setting.linear:
+            return found
+        return np.hstack([found, np.sqrt(self.setting.linear) * (X - self.middle)])
+
+    def _sums(self, which: np.ndarray) -> Moments:
+        total: Moments | None = None
+        step = max(1, TILE // len(self.factor))
+        for part in (which[start : start + step] for start in range(0, len(which), step)):
+            total = Moments.plus_rows(total, FeatureRows(self.features(self.rows.X[part]), self.rows.Y[part]))
+        assert total is not None
+        return total
+
+    def best(self, setting: Setting) -> tuple[Member, Expansion] | None:
+        """The member at the penalty of smallest error on fold 0, and the function that has not seen that fold."""
+        features, unseen = self.features(self.rows.X[self.out]), self.rest_sums.centered()
+        tried: dict[int, tuple[float, np.ndarray, Expansion]] = {}
+
+        def error(k: int) -> float:
+            if k not in tried:
+                found = solve_or_none(unseen.gram, unseen.cross, float(ALPHAS[k]))
+                if found is None:
+                    return np.inf
+                predicted = (features - unseen.mean_z) @ found + unseen.mean_y
+                made = self._expansion(replace(setting, alpha=float(ALPHAS[k])), unseen, found)
+                tried[k] = (self.rows.error_of(predicted), predicted, made)
+            return tried[k][0]
+
+        at = downhill(error, nearest(setting.alpha), len(ALPHAS))
+        everything = (self.rest_sums + self.out_sums).centered()
+        found = solve_or_none(everything.gram, everything.cross, float(ALPHAS[at]))
+        if found is None or at not in tried:
+            return None
+        whole = self._expansion(replace(setting, alpha=float(ALPHAS[at])), everything, found)
+        return Member(whole, tried[at][1], tried[at][0]), tried[at][2]
+
+    def _expansion(self, setting: Setting, sums: Centered, b: np.ndarray) -> Expansion:
+        m, intercept = len(self.Z), sums.mean_y - sums.mean_z @ b
+        coefficients = blas.dtrsm(1.0, self.factor, np.asfortranarray(b[:m]), trans_a=1, lower=1)
+        slopes = np.sqrt(setting.linear) * b[m:] if setting.linear else np.zeros((len(self.middle), b.shape[1]))
+        return Expansion(setting, self.kernel, self.Z, coefficients, slopes, self.middle, intercept)
+
+
+def ridge(rows: Rows) -> Member:
+    """Plain ridge on the encoded columns: no answer may be worse."""
+    middle, places = rows.X.mean(axis=0), by_fold(rows)
+    X = rows.X - middle
+    sums = {fold: Moments.of(X[at], rows.Y[at]) for fold, at in places.items()}
+    total = FoldedMoments(list(sums.values())).total()
+    unit = max(float(np.trace(total.gram)) / len(middle), np.finfo(float).tiny)
+
+    def held_out(k: int) -> np.ndarray:
+        predicted = np.zeros_like(rows.Y)
+        for fold in [0] if rows.one_fold else list(sums):
+            rest = (total - sums[fold]).centered()
+            b = solve_or_none(rest.gram, rest.cross, float(ALPHAS[k]) * unit)
+            predicted[places[fold]] = np.inf if b is None else (X[places[fold]] - rest.mean_z) @ b + rest.mean_y
+        return predicted[rows.judged]
+
+    at = downhill(lambda k: rows.error_of(held_out(k)), nearest(1e-2), len(ALPHAS))
+    alpha, predicted, whole = float(ALPHAS[at]), held_out(at), total.centered()
+    slopes = solve_or_none(whole.gram, whole.cross, alpha * unit)
+    assert slopes is not None
+    setting, level = Setting("robust", 2.0, 2.0, linear=1.0, alpha=alpha), whole.mean_y - whole.mean_z @ slopes
+    kernel, none = Stable(2.0, 2.0, 1.0), (np.empty((0, len(middle))), np.empty((0, len(level))))
+    return Member(Expansion(setting, kernel, *none, slopes, middle, level), predicted, rows.error_of(predicted))
+
+
+def by_fold(rows: Rows) -> dict[int, np.ndarray]:
+    """The rows of each fold."""
+    return {int(fold): np.flatnonzero(rows.folds == fold) for fold in np.unique(rows.folds)}

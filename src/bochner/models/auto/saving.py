@@ -1,0 +1,170 @@
+"""Models without settings as plain values and back: encoders, members with their centres, and what was tried."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...fields import (
+    SMALLEST,
+    Check,
+    either,
+    instance,
+    names,
+    nothing,
+    number,
+    numbers,
+    require_fields,
+    text,
+    whole,
+)
+from ...kernels import Stable
+from ...tables import TableEncoder
+from ...tables.encodings import METHODS
+from ..saving import made_of
+from .expansion import Expansion, Setting
+from .search import Trial
+from .stacking import Stack
+
+MOST = 1 << 31
+SCALINGS = ("None", *METHODS)
+SETTING: dict[str, Check] = {
+    "numbers": either(nothing, text(*METHODS)),
+    "p": number(SMALLEST, 2.0),
+    "q": number(SMALLEST, 2.0),
+    "factor": number(SMALLEST),
+    "linear": number(0.0),
+    "alpha": number(0.0),
+}
+TRIAL: dict[str, Check] = {
+    "rows": whole(1, MOST),
+    "centres": whole(0, MOST),
+    "error": number(0.0),
+    "seconds": number(0.0),
+    "number": either(nothing, whole(0, MOST)),
+}
+FITTED: dict[str, Check] = {
+    "n_features_in_": whole(1, MOST),
+    "feature_names_in_": names(None),
+    "feature_importances_": numbers(None),
+    "cv_error_": number(0.0),
+    "cv_score_": number(high=1.0),
+    "cv_standard_error_": number(0.0),
+    "temperature_": number(0.0),
+    "_deviation": numbers(None, low=0.0),
+    "_rows": whole(1, MOST),
+    "_judged": whole(1, MOST),
+}
+OPTIONAL = {"feature_names_in_", "temperature_", "_deviation"}
+
+
+def setting_state(setting: Setting) -> dict[str, Any]:
+    return {name: getattr(setting, name) for name in (*SETTING, "root")}
+
+
+def to_state(model: Any) -> dict[str, Any]:
+    members = [
+        {
+            "setting": setting_state(member.setting),
+            "bandwidth": member.kernel.scale,
+            **{name: getattr(member, name) for name in ("centres", "coefficients", "slopes", "middle", "intercept")},
+        }
+        for member in model._stack.members
+    ]
+    used = {str(member.setting.numbers) for member in model._stack.members} | {"robust"}
+    trials = [
+        {**{name: getattr(trial, name) for name in TRIAL}, "setting": {**setting_state(trial.setting), "root": None}}
+        for trial in model._trials
+    ]
+    parameters = model.get_params(deep=False)
+    if not isinstance(parameters["random_state"], int | None):
+        parameters["random_state"] = None  # a generator has moved on
+    return {
+        "parameters": parameters,
+        "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
+        "targets": model._targets.to_fields(),
+        "encoders": {name: model._encoders[name].to_state() for name in sorted(used)},
+        "members": members,
+        "weights": model._stack.weights,
+        "level": model._stack.level,
+        "trials": trials,
+        "metrics": [
+            "none" if t.setting.root is None else ("diagonal", "full")[t.setting.root.ndim - 1] for t in model._trials
+        ],
+        "shares": np.array(model._shares),
+    }
+
+
+def metric_kind(setting: Setting) -> str:
+    return "none" if setting.root is None else ("diagonal", "full")[setting.root.ndim - 1]
+
+
+def from_state(cls: Any, state: dict[str, Any]) -> Any:
+    """A model from plain values; whatever does not fit together is refused."""
+    model, fitted = made_of(cls, state["parameters"]), state["fitted"]
+    require_fields(fitted, FITTED, OPTIONAL)
+    outputs = len(state["level"])
+    require_fields({"level": state["level"]}, {"level": numbers(outputs)})
+    model._targets = model._encoder().with_fields(state["targets"], outputs)
+    require_fields({"encoders": state["encoders"]}, {"encoders": instance(dict)})
+    model._encoders = {}
+    for name, inner in state["encoders"].items():
+        if name not in SCALINGS:
+            raise ValueError(f"{name!r} is no way to scale numbers")
+        model._encoders[name] = TableEncoder.from_state(inner)
+        if model._encoders[name].n_features_in_ != fitted["n_features_in_"]:
+            raise ValueError("the model and its encoder have different columns")
+    members = [member_of(inner, model._encoders, outputs) for inner in state["members"]]
+    require_fields({"weights": state["weights"]}, {"weights": numbers(len(members), low=0.0)})
+    model._stack = Stack(members, state["weights"], state["level"])
+    model._trials = [trial_of(*pair) for pair in zip(state["trials"], state["metrics"], strict=True)]
+    require_fields({"shares": state["shares"]}, {"shares": numbers(len(model._trials), low=0.0)})
+    model._shares = state["shares"].tolist()
+    vars(model).update(fitted)
+    return model
+
+
+def member_of(state: dict[str, Any], encoders: dict[str, TableEncoder], outputs: int) -> Expansion:
+    setting, columns = setting_of(state["setting"]), None
+    if str(setting.numbers) not in encoders:
+        raise ValueError("a member has no encoder")
+    columns = len(encoders[str(setting.numbers)].column_of_)
+    if setting.root is not None and setting.root.shape not in ((columns,), (columns, columns)):
+        raise ValueError("the metric has another number of columns")
+    if not isinstance(state["centres"], np.ndarray) or state["centres"].ndim != 2:
+        raise ValueError("the centres are no matrix")
+    centres = len(state["centres"])
+    require_fields(
+        {name: state[name] for name in ("bandwidth", "centres", "coefficients", "slopes", "middle", "intercept")},
+        {
+            "bandwidth": number(SMALLEST),
+            "centres": numbers(centres, columns),
+            "coefficients": numbers(centres, outputs),
+            "slopes": numbers(columns, outputs),
+            "middle": numbers(columns),
+            "intercept": numbers(outputs),
+        },
+    )
+    kernel = Stable(setting.p, setting.q, float(state["bandwidth"]))
+    return Expansion(
+        setting, kernel, *(state[name] for name in ("centres", "coefficients", "slopes", "middle", "intercept"))
+    )
+
+
+def setting_of(state: dict[str, Any]) -> Setting:
+    require_fields({name: state[name] for name in SETTING}, SETTING)
+    root = state["root"]
+    if root is not None:
+        if not isinstance(root, np.ndarray) or root.ndim not in (1, 2):
+            raise ValueError("the metric is no vector or matrix")
+        require_fields({"root": root}, {"root": numbers(*root.shape)})
+    return Setting(**{name: state[name] for name in SETTING}, root=root)
+
+
+def trial_of(state: dict[str, Any], metric: Any) -> Any:
+    """A trial, of whose metric a file keeps the kind alone."""
+    require_fields({name: state[name] for name in TRIAL}, TRIAL)
+    roots = {"none": None, "diagonal": np.ones(1), "full": np.ones((1, 1))}
+    setting = setting_of({**state["setting"], "root": roots[metric]})
+    return Trial(setting, **{name: state[name] for name in TRIAL})

@@ -1,0 +1,227 @@
+"""The search: metrics are learned on a sample of the rows, and what is best there is fitted to all of them.
+
+A chain has one kernel and one kind of metric. Each of its rounds fits, takes the average gradient outer product of the
+fit as the metric of the next, and looks for the bandwidth and the penalty near those of the last.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .expansion import Expansion, Setting, with_metric
+from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, downhill, exact_fit, ridge
+
+FACTORS = 2.0 ** np.arange(-4.0, 6.0)
+LINEAR = 0.1  # weight of a linear part beside a kernel whose diagonal is 1
+ROUNDS = 8
+GAIN = 0.99  # a round that does not get below this share of the best error has gained nothing
+SLOPES = 300  # rows at which gradients are taken
+SAMPLE = 1000  # rows of the first search
+WHOLE = 1500  # rows up to which it takes all
+MEMBERS = 5  # chains whose best is fitted to all rows
+SPEED = 4e10  # floating-point operations a second that sizes are planned with
+SEARCHING, FITTING = 0.45, 0.1  # shares of the budget: for the chains, and for one fit to all rows
+
+
+class Chain(NamedTuple):
+    """How rows are scaled, the kernel, and what kind of metric is learned: none, diagonal or full."""
+
+    numbers: str | None
+    p: float
+    q: float
+    metric: str
+
+
+# In the order in which they are tried, whatever the table.
+CHAINS = (
+    Chain("robust", 1.0, 1.0, "diagonal"),
+    Chain("robust", 2.0, 2.0, "diagonal"),
+    Chain("normal", 2.0, 1.0, "full"),
+    Chain("robust", 2.0, 2.0, "full"),
+    Chain("normal", 1.0, 1.0, "diagonal"),
+    Chain("normal", 2.0, 2.0, "diagonal"),
+    Chain("robust", 2.0, 1.0, "full"),
+)
+# Columns that share a unit, as pixels and spectra do, are not scaled one by one.
+ONE_UNIT = (Chain(None, 2.0, 2.0, "none"), Chain(None, 2.0, 1.0, "full"))
+
+
+@dataclass
+class Clock:
+    """How much of the budget is left: seconds, or trials where those are given, so that a result can be had again."""
+
+    budget: float
+    trials: int | None = None
+    done: int = 0
+    start: float = field(default_factory=time.monotonic)
+
+    def left(self) -> float:
+        """Seconds left."""
+        return self.budget - (time.monotonic() - self.start)
+
+    def has(self, share: float, seconds: float = 0.0) -> bool:
+        """Whether less than a share of the budget is used, and so many seconds are left."""
+        if self.trials is not None:
+            return self.done < share * self.trials
+        return self.left() - seconds > (1.0 - share) * self.budget
+
+
+class Trial(NamedTuple):
+    """What was tried: on how many rows, with how many centres, and what came out after how many seconds."""
+
+    setting: Setting
+    rows: int
+    centres: int
+    error: float
+    seconds: float
+    number: int | None  # of the member, if it became one
+
+
+class Search:
+    """Members for a stack, from encoded rows (by how numbers are scaled), coded targets and their folds."""
+
+    def __init__(
+        self,
+        encoded: Callable[[str | None], np.ndarray],
+        Y: np.ndarray,
+        folds: np.ndarray,
+        clock: Clock,
+        tell: Callable[[Trial], None],
+        seed: int = 0,
+    ) -> None:
+        self.encoded, self.Y, self.folds, self.clock, self.tell = encoded, Y, folds, clock, tell
+        self.order = np.random.default_rng(seed).permutation(len(Y))
+        work = FITTING * clock.budget * SPEED
+        self.whole = len(Y) <= WHOLE
+        self.exact = len(Y) <= int(work ** (1 / 3))
+        # n m^2 for the features and as much for their sums, and m^3 a few times over
+        self.centres = min(len(Y), max(500, int((work / (2.0 * len(Y))) ** 0.5)), int((work / 4.0) ** (1 / 3)))
+        self.members: list[Member] = []
+        self.trials: list[Trial] = []
+
+    def rows(self, numbers: str | None, sampled: bool = False) -> Rows:
+        """All rows, or a sample of which four folds are judged."""
+        X = self.encoded(numbers)
+        if not sampled:
+            return Rows(X, self.Y, self.folds, not self.whole)
+        at = self.order[self.folds[self.order] != 0][:SAMPLE]  # fold 0 judges what comes of it
+        return Rows(X[at], self.Y[at], self.folds[at] % 4, False)
+
+    def run(self, chains: tuple[Chain, ...]) -> list[Member]:
+        """All members that the budget allows; what was found before an interruption stays in `members`."""
+        self._keep(ridge(self.rows("robust")), 0.0)
+        whole = self.whole
+        found = []
+        for number, chain in enumerate(chains):
+            if number and not self.clock.has(0.9 if whole else SEARCHING):
+                break
+            best = self._chain(self.rows(chain.numbers, sampled=not whole), chain)
+            if best is not None and whole:
+                self._keep(best, 0.0, trial=False)
+            elif best is not None:
+                found.append(best)
+        if not whole:
+            self._fit_all(sorted(found, key=lambda member: member.error)[:MEMBERS])
+        return self.members
+
+    def _chain(self, rows: Rows, chain: Chain) -> Member | None:
+        best, start = None, time.monotonic()
+        for member in rounds(rows, chain):
+            self._told(member, len(rows.X), start)
+            best = member if best is None or member.error < best.error else best
+            if not self.clock.has(0.95):
+                break
+        return best
+
+    def _fit_all(self, best: list[Member]) -> None:
+        """The best settings fitted to all rows; then the best of those in the metric it gives, while that helps."""
+        longest, unseen = 0.0, dict[int, Expansion]()
+        for number, member in enumerate(best):
+            if number and not self.clock.has(0.8, longest):
+                break
+            longest = max(longest, self._fit(member.expansion.setting, unseen))
+        rng = np.random.default_rng(1)
+        while self.clock.has(0.95, 1.2 * longest):
+            leader = min(range(len(self.members)), key=lambda m: self.members[m].error)
+            setting = self.members[leader].expansion.setting
+            if setting.root is None or leader not in unseen:
+                break
+            rows = self.rows(setting.numbers)
+            at = rng.permutation(np.flatnonzero(~rows.judged))[:SLOPES]
+            metric = unseen[leader].metric(rows.X[at])
+            longest = max(longest, self._fit(with_metric(setting, metric, setting.root.ndim == 2), unseen))
+            if self.members[-1].error > GAIN * self.members[leader].error:
+                break
+
+    def _fit(self, setting: Setting, unseen: dict[int, Expansion]) -> float:
+        """One fit to all rows, and to all but fold 0 as `unseen`; the seconds it took."""
+        start, rows = time.monotonic(), self.rows(setting.numbers)
+        if self.exact:
+            found = exact_fit(rows, setting)
+        else:
+            found = LandmarkFits(rows, setting, self.order[: self.centres]).best(setting)
+        if found is not None:
+            unseen[len(self.members)] = found[1]
+            self._keep(found[0], start)
+        return time.monotonic() - start
+
+    def _keep(self, member: Member, start: float, trial: bool = True) -> None:
+        self.members.append(member)
+        self._told(member, len(self.Y), start or time.monotonic(), len(self.members) - 1)
+
+    def _told(self, member: Member, rows: int, start: float, number: int | None = None) -> None:
+        expansion = member.expansion
+        seconds = time.monotonic() - start
+        trial = Trial(expansion.setting, rows, len(expansion.centres), member.error, seconds, number)
+        self.clock.done += 1
+        self.trials.append(trial)
+        self.tell(trial)
+
+
+def rounds(rows: Rows, chain: Chain) -> Iterator[Member]:
+    """One member a round, until rounds no longer help."""
+    settings = [Setting(chain.numbers, chain.p, chain.q)] * (len(by_fold(rows)) + 1)
+    rng, best, idle = np.random.default_rng(0), np.inf, 0
+    for number in range(ROUNDS):
+        found = tuned(rows, settings, first=number == 0)
+        if found is None:
+            return
+        member, without = found
+        yield member
+        idle = 0 if member.error < GAIN * best else idle + 1
+        best = min(best, member.error)
+        if chain.metric == "none" or idle == 2 or not member.error < 1.0:
+            return
+        at, folds = rng.permutation(len(rows.X)), list(by_fold(rows))
+        unseen = [at[rows.folds[at] != fold][:SLOPES] for fold in folds]
+        full, base = chain.metric == "full", member.expansion.setting
+        settings = [with_metric(base, f.metric(rows.X[i]), full) for f, i in zip(without, unseen, strict=True)]
+        settings.append(with_metric(base, member.expansion.metric(rows.X[at[:SLOPES]]), full))
+
+
+def tuned(rows: Rows, settings: list[Setting], first: bool) -> tuple[Member, list[Expansion]] | None:
+    """The best bandwidth, penalty and, in the first round, linear part for settings, found downhill."""
+    fits, setting = FoldFits(rows, settings), settings[-1]
+    alpha, tried = setting.alpha, dict[int, tuple[Member, list[Expansion]] | None]()
+
+    def error(k: int) -> float:
+        nonlocal alpha
+        if k not in tried:
+            tried[k] = fits.best(replace(setting, factor=float(FACTORS[k]), alpha=alpha))
+        found = tried[k]
+        if found is None:
+            return np.inf
+        alpha = found[0].expansion.setting.alpha  # a good start for the next
+        return found[0].error
+
+    best = tried[downhill(error, int(np.argmin(np.abs(np.log(FACTORS / setting.factor)))), len(FACTORS))]
+    if best is None or not first:
+        return best
+    spread = max(float(np.var(rows.X, axis=0).sum()), 1e-300)
+    straight = fits.best(replace(best[0].expansion.setting, linear=LINEAR / spread))
+    return straight if straight is not None and straight[0].error < GAIN * best[0].error else best

@@ -1,0 +1,163 @@
+"""The columns that an estimator remembers, and rows checked against them.
+
+As scikit-learn's `validate_data` does it for arrays; for frames with a recipe, tensors and Blocks too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from ..arrays import Array, is_torch, to_numpy
+from ..bases.checking import checked_rows
+from ..blocks import Block, Blocks, Recipe, SparseRecipe, encoded_frame, rows_per_block, target_values
+from ..validation import require_finite, require_numbers
+from .checks import checked_targets, row_slices
+
+Dtypes = Sequence[type[np.generic]]
+
+
+def dtypes_for(precision: str | None) -> list[type[np.generic]]:
+    """The types of rows that features of this precision are made of as they are."""
+    asked = precision or ""
+    eight_bits: Dtypes = [np.uint8, np.int8] if asked.startswith("int") or asked == "auto" else []
+    return [np.float64, np.float32, *eight_bits]
+
+
+def recipe_of(estimator: BaseEstimator) -> Recipe | SparseRecipe | None:
+    """How the columns of a table became numbers, if they had to."""
+    return getattr(estimator, "recipe_", None)
+
+
+def remember_columns(estimator: BaseEstimator) -> None:
+    """The columns of a model that has a recipe are those of its table, not those that come out."""
+    recipe = recipe_of(estimator)
+    if recipe is not None:
+        estimator.n_features_in_ = recipe.n_inputs
+        if recipe.names:
+            estimator.feature_names_in_ = np.array(recipe.names, dtype=object)
+
+
+def forget_columns(estimator: BaseEstimator) -> None:
+    """What an earlier fit knew of columns is gone."""
+    for name in ("recipe_", "feature_names_in_"):
+        estimator.__dict__.pop(name, None)
+
+
+# ---- blocks ----
+
+
+def meet_blocks(estimator: BaseEstimator, blocks: Blocks, columns: int | None) -> None:
+    """Remember the columns of the first blocks; later ones must be alike, and have so many."""
+    if columns is not None:
+        require_same_columns(estimator, blocks, columns)
+        return
+    estimator.n_features_in_ = blocks.n_columns
+    if blocks.recipe is not None:
+        estimator.recipe_ = blocks.recipe
+        remember_columns(estimator)
+
+
+def require_same_columns(estimator: BaseEstimator, blocks: Blocks, columns: int) -> None:
+    """Refuse blocks that are not as those of the fit, which had so many columns."""
+    if blocks.n_columns != columns:
+        raise ValueError(f"the blocks have {blocks.n_columns} columns; the model was fitted to {columns}.")
+    if blocks.recipe != recipe_of(estimator):
+        raise ValueError(
+            "the blocks were not encoded as those of the fit (other columns, categories or means): "
+            "read them with bochner.read(..., recipe=model.recipe_)."
+        )
+
+
+def rows_to_predict(
+    estimator: BaseEstimator, X: Any, dtypes: Dtypes, columns: int, width: int
+) -> tuple[int, Iterator[tuple[slice, Any]]]:
+    """How many rows there are, and valid ones a block at a time: (which rows, their columns)."""
+    if isinstance(X, Blocks):
+        require_same_columns(estimator, X, columns)
+        blocks = X.walk(rows_per_block(width), title="predictions")
+        return X.n_rows, ((slice(b.start, b.start + b.X.shape[0]), b.X) for b in blocks)
+    # A block is made as those of the fit were.
+    rows = X.X if isinstance(X, Block) else check_rows(estimator, X, dtypes)
+    return rows.shape[0], ((part, rows[part]) for part in row_slices(rows.shape[0], width))
+
+
+# ---- arrays, frames and tensors ----
+
+
+def check_rows(estimator: BaseEstimator, X: Any, dtypes: Dtypes) -> Any:
+    """Rows to predict: finite numbers of the columns of the fit."""
+    if is_torch(X):
+        return check_tensor(estimator, X, dtypes, reset=False)
+    recipe = recipe_of(estimator)
+    if recipe is not None:
+        return recipe.encode(X)
+    require_numbers(X)
+    X = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=list(dtypes), ensure_all_finite=False)
+    require_finite(X)
+    return X
+
+
+def check_rows_and_targets(
+    estimator: BaseEstimator, X: Any, y: Any, dtypes: Dtypes, *, reset: bool, y_numeric: bool
+) -> tuple[Any, Array]:
+    """Rows and targets of a fit; the first ones, if `reset`, tell the columns."""
+    if is_torch(X):
+        X = check_tensor(estimator, X, dtypes, reset)
+        return X, checked_targets(y, X)
+    y = to_numpy(y)
+    if not reset and recipe_of(estimator) is not None:
+        return check_rows(estimator, X, dtypes), target_values(y)
+    require_numbers(X)
+    X, y = validate_data(
+        estimator, X, y, reset=reset, accept_sparse="csr", dtype=list(dtypes), ensure_all_finite=False,
+        multi_output=True, y_numeric=y_numeric,
+    )  # fmt: skip
+    require_finite(X)
+    return X, y
+
+
+def check_tensor(estimator: BaseEstimator, X: Array, dtypes: Dtypes, reset: bool) -> Array:
+    """A tensor of finite numbers, on its device."""
+    if not reset and recipe_of(estimator) is not None:
+        raise ValueError("the model was fitted to a table: give rows as a frame, or as an array of its columns.")
+    X = checked_rows(estimator, X, [np.dtype(kind).name for kind in dtypes], reset)
+    require_finite(X)
+    return X
+
+
+# ---- models that take arrays alone ----
+
+
+def encode_first(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, Any]:
+    """Rows and targets of a fit; of a frame of more than plain numbers the estimator keeps the recipe."""
+    forget_columns(estimator)
+    encoded = encoded_frame(X, y)
+    if encoded is None:
+        return X, y
+    estimator.recipe_ = encoded[2]
+    return encoded[:2]
+
+
+def check_arrays(
+    estimator: BaseEstimator, X: Any, *y: Any, dtypes: Dtypes, accept_sparse: str | bool, y_numeric: bool
+) -> Any:
+    """Sound rows, and targets in a fit, whose rows are encoded already; tensors become arrays."""
+    X = to_numpy(X)
+    recipe = recipe_of(estimator)
+    if not y and (isinstance(X, Block) or recipe is not None):
+        rows = X.X if isinstance(X, Block) else recipe.encode(X)  # type: ignore[union-attr]
+        return rows if rows.dtype in dtypes else rows.astype(dtypes[0])
+    require_numbers(X)
+    checks = {"multi_output": True, "y_numeric": y_numeric} if y else {}
+    targets = [to_numpy(part) for part in y]
+    checked = validate_data(
+        estimator, X, *targets, reset=bool(y), accept_sparse=accept_sparse, dtype=list(dtypes),
+        ensure_all_finite=False, **checks,
+    )  # fmt: skip
+    require_finite(checked[0] if y else checked)
+    return checked

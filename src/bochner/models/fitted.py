@@ -1,0 +1,280 @@
+"""What a fitted model on random features shows: attributes, scores, words and files. All of it is read off one fit."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .. import ops
+from ..arrays import Array, contiguous, empty, like, namespace
+from ..bases import Basis
+from ..bases.design import Design
+from ..moments import FoldedMoments, Moments, times_columns
+from ..solvers import Solution
+from ..validation import FitWarning, option
+from .checks import refuse_selection
+from .columns import Dtypes, check_rows, dtypes_for, rows_to_predict
+from .explaining import expected, explain
+from .feature_fit import FeatureFit
+from .fitting import Fit, Limited
+from .parameters import ModelParameters
+from .saving import from_state, to_state, write
+from .streaming import solved, with_sums
+from .targets import TargetEncoder
+
+
+class FittedFeatureModel(BaseEstimator):
+    """The parameters of a model, and what its fit left, if there was one."""
+
+    basis: Any
+    precision: str | None
+    n_jobs: int | None
+    verbose: int
+    _fitted: FeatureFit  # there after a fit
+
+    @abstractmethod
+    def _encoder(self) -> TargetEncoder:
+        """The encoder of targets, before any are known."""
+
+    def _parameters(self) -> ModelParameters:
+        """The parameters, checked."""
+        return ModelParameters.of(self.get_params(deep=False), self._encoder().classifies)
+
+    def _check_parameters(self) -> None:
+        self._parameters()
+
+    def _settings(self) -> Limited:
+        """With one thread of BLAS a fit has the same bits for any n_jobs."""
+        return Limited(self.n_jobs, self.verbose, blas=1)
+
+    @property
+    def _dtypes(self) -> Dtypes:
+        return dtypes_for(self.precision or getattr(self.basis, "precision", None))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def _found(self) -> FeatureFit:
+        """What the fit left; the solution, if the sums changed since, is not made yet."""
+        check_is_fitted(self)
+        return self._fitted
+
+    def _with_solution(self) -> FeatureFit:
+        """What the fit left, with its solution; after the sums changed, that is made when first needed."""
+        found = self._found()
+        if found.fit is None:
+            with self._settings():
+                found = self._fitted = solved(self._parameters(), found)
+            self._tell_doubts()
+        return found
+
+    def _refresh(self) -> Fit:
+        return self._with_solution().solved
+
+    def _with_sums(self, verb: str) -> FeatureFit:
+        """What the fit left, with the sums of all rows, which this verb needs."""
+        found = self._found()
+        self._parameters().refuse_leave_one_out(verb)
+        self._fitted = with_sums(found, verb)
+        return self._fitted
+
+    # ---- what was found ----
+
+    @property
+    def design_(self) -> Design:
+        """From rows to features: scaling, basis and linear part."""
+        return self._found().design
+
+    @property
+    def basis_(self) -> Basis:
+        """The fitted basis. It takes rows scaled by `design_.scaler`, if there is one."""
+        return self._found().design.basis
+
+    @property
+    def sums_(self) -> FoldedMoments | None:
+        """Sums of the features by fold, or None."""
+        return self._found().sums
+
+    @property
+    def moments_(self) -> Moments | None:
+        """Sums of the features over all rows, or None."""
+        return None if self.sums_ is None else self.sums_.total()
+
+    @property
+    def precision_reason_(self) -> str:
+        """Why the precision is what it is."""
+        return self._found().precision_reason
+
+    @property
+    def solution_(self) -> Solution:
+        """The coefficients, and in words how the solver ended."""
+        return self._refresh().solution
+
+    @property
+    def alpha_(self) -> float:
+        """The penalty that was given or chosen."""
+        return self._refresh().solution.alpha
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the random features, of shape (n_components,) or (n_outputs, n_components)."""
+        refuse_selection()
+        return self._targets.shaped(self._refresh().solution.coefficients[self.design_.linear_columns :].T)
+
+    @property
+    def linear_coef_(self) -> Array | None:
+        """Slopes of the linear part in the columns of X, shaped as coef_; None if there is no such part."""
+        coefficients, linear = self._refresh().solution.coefficients, self.design_.linear
+        if linear is None:
+            return None
+        slopes = self.design_.linear_coefficients(coefficients)
+        return self._targets.shaped((slopes * like(linear.weight / linear.spread, slopes)[:, None]).T)
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept: a number, or one for each output."""
+        intercept = self._refresh().intercept
+        return self._targets.shaped(intercept + like(self._targets.offset, intercept))
+
+    @property
+    def cv_score_(self) -> float | None:
+        """Score to expect on new rows, by cross-validation: R^2 or accuracy; None if it is not known."""
+        validated = self._refresh().validated
+        return None if validated is None else validated.score
+
+    @property
+    def cv_standard_error_(self) -> float | None:
+        """Standard error of cv_score_, or None."""
+        validated = self._refresh().validated
+        return None if validated is None else validated.standard_error
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each column of X in the variance of the predictions, of shape (n_features_in_,).
+
+        It is how much predictions change if a column is exchanged between rows (Sobol's total index), by sampled rows
+        of `fit`. RFE and SelectFromModel select columns by it.
+        """
+        found = self._with_solution().importances
+        if found is None:
+            raise AttributeError(
+                "feature_importances_ are known after fit, and no longer once rows or features changed."
+            )
+        return found
+
+    @property
+    def _targets(self) -> TargetEncoder:
+        return self._found().targets
+
+    # ---- predictions ----
+
+    def _scores(self, X: Any) -> Array:
+        """features b + intercept, a block of rows at a time, in the library of X."""
+        fit, design = self._refresh(), self.design_
+        # In one order, whatever the solver or the file gave: products of matrices have the same bits then.
+        weights = contiguous(times_columns(design.scale_, like(fit.solution.coefficients, X)))
+        intercept = like(fit.intercept, X) + like(self._targets.offset, X)
+        n, blocks = self._rows_to_predict(X, 2 * design.entries)
+        out = empty((n, weights.shape[1]), weights)
+        for rows, part in blocks:
+            out[rows] = ops.scores(design.features(part), weights) + intercept
+        return out
+
+    def _rows_to_predict(self, X: Any, width: int) -> tuple[int, Iterator[tuple[slice, Any]]]:
+        return rows_to_predict(self, X, self._dtypes, self.design_.n_features_in_, width)
+
+    def local_coefficients(self, X: Any) -> Array:
+        """Return the linear function that the model is around each row: prediction = <c(x), x> + b.
+
+        It is there for locally linear bases, RandomMaxout and GatedLinear.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features) or (n_samples, n_outputs, n_features)
+            The slopes c(x) in the original columns.
+        """
+        fit = self._refresh()
+        local = self.design_.local_linear(check_rows(self, X, self._dtypes), like(fit.solution.coefficients, X))
+        return local[:, :, 0] if local.shape[2] == 1 else namespace(local).moveaxis(local, 2, 1)
+
+    # ---- words ----
+
+    def explain_fit(self) -> str:
+        """Say in words what was fitted, how and why so, how good it is and how exact.
+
+        Returns
+        -------
+        str
+            One line for each decision: score to expect, scaling, bandwidth, precision, solver, penalty, and doubts.
+        """
+        return explain(type(self).__name__, self._with_solution(), self._parameters())
+
+    def __str__(self) -> str:
+        if not hasattr(self, "_fitted"):
+            return repr(self)
+        return f"{self!r}\nexpected: {expected(self._with_solution(), self._parameters().alpha)}"
+
+    def _tell_doubts(self) -> None:
+        """One warning for a person, if there is something that the numbers say against the fit."""
+        found = self._with_solution().doubts()
+        if found:
+            warnings.warn(" ".join(found), FitWarning, stacklevel=3)
+
+    # ---- files ----
+
+    def save(self, path: str | os.PathLike[str], *, sums: bool = False) -> None:
+        """Write the model to a file, which `bochner.load` reads.
+
+        The file is safetensors with JSON in its header. It holds the seed, not the drawn weights.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
+        sums : bool, default=False
+            Whether to write the sums of the fit too, whose size is the square of the number of features: a loaded model
+            can then merge, forget, grow, take more rows, and predict standard deviations.
+        """
+        if sums:
+            self._with_sums(f"save with {option('sums', True)}")
+        write(self, path, self._to_state(sums))
+
+    def _to_state(self, sums: bool) -> dict[str, Any]:
+        return to_state(self._with_solution(), self.get_params(deep=False), vars(self), sums)
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Any:
+        return from_state(cls, state)
+
+    def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
+        """Write the model as an ONNX graph, for onnxruntime and its like.
+
+        `bochner.onnx_export` says how near its results are.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. The file appears whole or not at all.
+        dtype : {'float32', 'float64'}, default='float32'
+            Type of the graph's input and outputs.
+        """
+        from ..onnx_export import export
+
+        export(self, path, dtype=dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,146 @@
+"""The parameters of a model on random features, checked, as plain values: what fitting is given in place of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..bases import REGISTRY, Basis, RandomFourier
+from ..bases.design import Design
+from ..blocks import Blocks
+from ..losses import CLASSIFYING, REGRESSING, Loss, LossLike, loss_of
+from ..maps import PRECISIONS
+from ..solvers import Problem, Solver, SolverLike
+from ..solvers.matching import SOLVERS, choose_solver, require_combination, trains_on_batches
+from ..solvers.problem import Alpha
+from ..validation import require_choice, require_positive
+from .columns import dtypes_for
+
+DEFAULT_FEATURES = 1000
+
+
+@dataclass(frozen=True)
+class ModelParameters:
+    """What a model was asked for; the basis is looked at when it is needed.
+
+    Attributes
+    ----------
+    basis : Basis, str or None
+        The random features, as they were given.
+    loss : Loss
+        The loss.
+    alpha : float, array-like or {'auto', 'loo', 'gcv'}
+        The penalty, candidates for it, or how it is to be chosen.
+    max_coefficient : float or None
+        Bound on the coefficients, times their number.
+    solver : str or solver object
+        How coefficients are found.
+    fit_intercept : bool
+        Whether the model has an intercept.
+    precision : str or None
+        Number type of the features.
+    scale : str or None
+        How columns are scaled.
+    linear : bool or 'auto'
+        Whether the columns stand beside the features.
+    random_state : int, RandomState instance, Generator or None
+        Seed of the basis, where that has none of its own.
+    classifies : bool
+        Whether targets are labels.
+    """
+
+    basis: Any
+    loss: Loss
+    alpha: Alpha
+    max_coefficient: float | None
+    solver: str | SolverLike
+    fit_intercept: bool
+    precision: str | None
+    scale: str | None
+    linear: bool | str
+    random_state: Any
+    classifies: bool
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], classifies: bool) -> ModelParameters:
+        """From the parameters of an estimator; what cannot be fitted is refused."""
+        loss = loss_of(given["loss"], CLASSIFYING if classifies else REGRESSING)
+        bound, precision, scale, linear = (given[name] for name in ("max_coefficient", "precision", "scale", "linear"))
+        if bound is not None:
+            require_positive("max_coefficient", bound)
+        require_combination(loss, given["solver"], bound)
+        if precision is not None:
+            require_choice("precision", precision, [*PRECISIONS, "auto"])
+        if scale is not None:
+            require_choice("scale", scale, ["auto", "robust", "standard"])
+        if not isinstance(linear, bool):
+            require_choice("linear", linear, ["auto"])
+        if given.get("device") not in (None, "cpu"):
+            raise ValueError(f"device={given['device']!r} is not available: use None or 'cpu'.")
+        return cls(
+            given["basis"], loss, checked_alpha(given["alpha"]), bound, given["solver"], given["fit_intercept"],
+            precision, scale, linear, given["random_state"], classifies,
+        )  # fmt: skip
+
+    @property
+    def dtypes(self) -> list[type[np.generic]]:
+        """The types of rows that features are made of as they are."""
+        return dtypes_for(self.precision or getattr(self.basis, "precision", None))
+
+    @property
+    def trains_on_batches(self) -> bool:
+        """Whether the solver takes steps on batches of rows."""
+        return trains_on_batches(self.solver, self.loss)
+
+    def solver_for(self, design: Design, rows: int) -> tuple[Solver, str]:
+        """The solver for so many rows, and why."""
+        return choose_solver(self.solver, self.loss, self.max_coefficient, rows, design.n_components)
+
+    def problem(self, design: Design, blocks: Blocks, outputs: int) -> Problem:
+        """What a solver is given; rows have targets of so many outputs."""
+        bound = None if self.max_coefficient is None else self.max_coefficient / design.n_components
+        return Problem(
+            design.map, blocks, self.alpha, self.fit_intercept, self.classifies, outputs, self.loss, bound=bound,
+            seed=design.seed_, calibrates=self.classifies and not self.loss.probabilistic,
+        )  # fmt: skip
+
+    def refuse_leave_one_out(self, verb: str) -> None:
+        """Refuse to choose the penalty by what sums alone do not tell."""
+        if isinstance(self.alpha, str) and self.alpha == "loo":
+            raise ValueError(f"alpha='loo' needs a second pass over all rows, which {verb} does not have.")
+
+
+def adds_rows(loss: str | LossLike, solver: str | SolverLike, bound: float | None, classifies: bool) -> bool:
+    """Whether partial_fit is possible: there are sums to add to, or steps to take."""
+    loss = loss_of(loss, CLASSIFYING if classifies else REGRESSING)
+    sums = isinstance(solver, str) and solver in SOLVERS and solver != "newton" and bound is None
+    if trains_on_batches(solver, loss) or (loss.quadratic and sums):
+        return True
+    raise AttributeError("partial_fit needs loss='squared' or one of the solvers 'sgd', 'adam', 'doubly_stochastic'.")
+
+
+def checked_alpha(alpha: Any) -> Alpha:
+    """alpha as a float, an array of floats, "auto", "loo" or "gcv"."""
+    if isinstance(alpha, str):
+        return require_choice("alpha", alpha, ["auto", "loo", "gcv"])
+    if np.ndim(alpha) == 0:
+        return 0.0 if alpha == 0 else require_positive("alpha", alpha)
+    alphas = np.asarray(alpha, dtype=np.float64)
+    if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas > 0)).all():
+        raise ValueError("alpha, if it is a list, must hold positive finite numbers.")
+    return float(alphas[0]) if len(alphas) == 1 else alphas
+
+
+def new_basis(basis: Basis | str | None) -> Basis:
+    """A basis of its own, not yet fitted: the one given, by name or as an object, or the default one."""
+    if basis is None:
+        return RandomFourier(DEFAULT_FEATURES)
+    if isinstance(basis, str):
+        return REGISTRY[require_choice("basis", basis, REGISTRY)](DEFAULT_FEATURES)
+    if not isinstance(basis, Basis):
+        raise ValueError(f"basis must be one of bochner's bases, or the name of one; got {basis!r}.")
+    return clone(basis)

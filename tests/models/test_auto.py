@@ -1,0 +1,189 @@
+"""Models without settings: better than what they start from, honest about it, the same again, and back from a file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_friedman1
+from sklearn.linear_model import RidgeCV
+
+import bochner
+from bochner import AutoClassifier, AutoRegressor
+from bochner.models.auto.expansion import Expansion, Setting, with_metric
+from bochner.models.auto.fits import LandmarkFits, Rows, exact_fit
+from bochner.models.auto.search import Clock
+from bochner.models.auto.stacking import stack_weights
+
+pandas = pytest.importorskip("pandas")
+
+
+def relevant_few(n: int, columns: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Friedman's function of five columns among others that say nothing."""
+    return make_friedman1(n, columns, noise=0.3, random_state=seed)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> AutoRegressor:
+    return AutoRegressor(max_trials=6, random_state=0).fit(*relevant_few(400))
+
+
+def test_a_learned_metric_beats_ridge_and_finds_the_columns(fitted: AutoRegressor) -> None:
+    X, y = relevant_few(1000, seed=1)
+    Xf, yf = relevant_few(400)
+    assert 1 - fitted.score(X, y) < 0.25 * (1 - RidgeCV(np.logspace(-3, 3, 7)).fit(Xf, yf).score(X, y))
+    assert set(np.argsort(-fitted.feature_importances_)[:5]) == {0, 1, 2, 3, 4}
+    assert fitted.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_the_expected_error_and_deviations_are_honest(fitted: AutoRegressor) -> None:
+    X, y = relevant_few(2000, seed=2)
+    assert abs(fitted.score(X, y) - fitted.cv_score_) < 5 * fitted.cv_standard_error_
+    mean, deviation = fitted.predict(X, return_std=True)
+    assert 0.9 < np.mean(np.abs(mean - y) < 1.96 * deviation) < 0.99
+
+
+def test_noise_is_not_fitted() -> None:
+    """No signal: as good as the mean, and no claim to be better; metrics that saw their own judges would claim it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 10)), rng.normal(size=200)
+    model = AutoRegressor(max_trials=8, random_state=0).fit(X, y)
+    new = rng.normal(size=(2000, 10))
+    assert np.mean((model.predict(new) - rng.normal(size=2000)) ** 2) < 1.1
+    assert model.cv_score_ < 0.05
+
+
+def test_the_same_trials_give_the_same_bits() -> None:
+    X, y = relevant_few(150)
+    first, second = (AutoRegressor(max_trials=4, random_state=3).fit(X, y) for _ in range(2))
+    assert first.predict(X).tobytes() == second.predict(X).tobytes()
+    assert len(first.leaderboard_) == len(second.leaderboard_)
+
+
+def test_targets_in_other_units() -> None:
+    X, y = relevant_few(150)
+    plain, scaled = (AutoRegressor(max_trials=3, random_state=0).fit(X, t) for t in (y, 1e6 * y - 1e7))
+    np.testing.assert_allclose(scaled.predict(X), 1e6 * plain.predict(X) - 1e7, rtol=1e-6)
+
+
+def mixed_frame(n: int, seed: int = 0) -> tuple[object, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    frame = pandas.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, rng.normal(40, 10, n)),
+            "city": rng.choice(["Oslo", "Rome", "Lima"], n),
+            "income": rng.lognormal(10, 2, n),
+            "same": "x",
+        }
+    )
+    rich = (np.log(frame["income"]) + 2.0 * (frame["city"] == "Rome") + 0.3 * rng.normal(size=n)) > 10.5
+    return frame, np.where(rich, "rich", "poor")
+
+
+@pytest.mark.parametrize("kind", ["labels", "numbers"])
+def test_files_hold_all_of_a_model(kind: str, tmp_path: object) -> None:
+    frame, labels = mixed_frame(300)
+    if kind == "labels":
+        model = AutoClassifier(max_trials=4, random_state=0).fit(frame, labels)
+    else:
+        model = AutoRegressor(max_trials=4, random_state=0).fit(frame, np.log(frame["income"]))
+    path = tmp_path / "auto.bochner"  # type: ignore[operator]
+    model.save(path)
+    same, new = bochner.load(path), mixed_frame(50, seed=1)[0]
+    assert (same.predict(new) == model.predict(new)).all()
+    assert same.explain_fit() == model.explain_fit()
+    pandas.testing.assert_frame_equal(same.leaderboard_, model.leaderboard_)
+    if kind == "labels":
+        assert (same.predict_proba(new) == model.predict_proba(new)).all()
+
+
+def test_a_frame_of_mixed_columns() -> None:
+    frame, y = mixed_frame(500)
+    model = AutoClassifier(max_trials=5, random_state=0).fit(frame.assign(label=y), target="label")
+    new, truth = mixed_frame(1000, seed=1)
+    assert model.score(new, truth) > 0.88
+    assert model.predict_proba(new).sum(axis=1) == pytest.approx(np.ones(1000))
+    assert model.feature_names_in_[np.argmax(model.feature_importances_)] == "income"
+    assert model.feature_importances_[3] == 0.0
+
+
+def test_several_outputs() -> None:
+    X, y = relevant_few(120)
+    Y = np.stack([y, X[:, 0]], axis=1)
+    model = AutoRegressor(max_trials=3, random_state=0).fit(X, Y)
+    mean, deviation = model.predict(X, return_std=True)
+    assert mean.shape == deviation.shape == Y.shape
+    assert model.score(X, Y) > 0.5
+
+
+def test_more_rows_than_the_search_takes_have_a_fold_that_judges() -> None:
+    X, y = relevant_few(1800)
+    model = AutoRegressor(max_trials=5, random_state=0).fit(X, y)
+    board = model.leaderboard_
+    assert set(board["rows"]) == {1000, 1800}
+    new, truth = relevant_few(1000, seed=5)
+    assert abs(model.score(new, truth) - model.cv_score_) < 5 * model.cv_standard_error_
+
+
+def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = load_iris(return_X_y=True)
+    checked = Clock.has
+
+    def interrupted(clock: Clock, share: float, seconds: float = 0.0) -> bool:
+        if clock.done >= 4:
+            raise KeyboardInterrupt
+        return checked(clock, share, seconds)
+
+    monkeypatch.setattr(Clock, "has", interrupted)
+    with pytest.warns(bochner.models.doubts.FitWarning, match="interrupted"):
+        model = AutoClassifier(random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("metric", ["none", "diagonal", "full"])
+@pytest.mark.parametrize(("p", "q"), [(2.0, 2.0), (2.0, 1.0)])
+def test_gradients_are_those_of_the_function(p: float, q: float, metric: str) -> None:
+    rng = np.random.default_rng(0)
+    X, c, h = rng.normal(size=(30, 3)), rng.normal(size=(30, 2)), 1e-6
+    setting = Setting("robust", p, q)
+    if metric != "none":
+        root = rng.normal(size=(3, 3))
+        setting = with_metric(setting, root @ root.T, metric == "full")
+    Z = setting.metric(X)
+    f = Expansion(setting, setting.kernel(Z), Z, c, rng.normal(size=(3, 2)), X.mean(axis=0), np.zeros(2))
+    at = rng.normal(size=(7, 3))
+    for j in range(3):
+        step = h * np.eye(3)[j]
+        np.testing.assert_allclose(f.gradients(at)[:, j], (f(at + step) - f(at - step)) / (2 * h), atol=1e-6)
+
+
+def test_all_rows_as_landmarks_are_the_exact_fit() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    rows = Rows(X, np.sin(2 * X[:, :1]), np.arange(120) % 5, True)
+    setting = Setting("robust", 1.0, 1.0)
+    exact, landmarks = exact_fit(rows, setting), LandmarkFits(rows, setting, np.arange(120)).best(setting)
+    assert exact is not None and landmarks is not None
+    assert landmarks[0].error == pytest.approx(exact[0].error, rel=0.05)  # the bandwidths are of other samples
+
+
+def test_few_rows_give_little_reason_to_part_from_equal_weights() -> None:
+    rng = np.random.default_rng(0)
+    for n, near in ((8, True), (4000, False)):
+        y = rng.normal(size=(n, 1))
+        good, poor = y + 0.5 * rng.normal(size=(n, 1)), y + 0.52 * rng.normal(size=(n, 1))
+        bad = rng.normal(size=(n, 1))
+        weights = stack_weights([good, poor, bad], y, np.array([0.25, 0.27, 1.0]))
+        assert (weights >= 0).all() and weights[2] < 0.2
+        assert (abs(weights[:2] - 0.5) < (0.3 if near else 0.1)).all()
+
+
+def test_what_cannot_be_fitted_is_refused() -> None:
+    X, y = relevant_few(30)
+    with pytest.raises(ValueError, match="needs y"):
+        AutoRegressor().fit(X)
+    with pytest.raises(ValueError, match="constant"):
+        AutoRegressor().fit(np.ones((30, 2)), y)
+    with pytest.raises(ValueError, match="budget"):
+        AutoRegressor(budget=-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="cuda"):
+        AutoRegressor(device="cuda").fit(X, y)
