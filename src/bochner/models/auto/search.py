@@ -24,7 +24,8 @@ SLOPES = 300  # rows at which gradients are taken
 SAMPLE = 1000  # rows of the first search
 WHOLE = 1500  # rows up to which it takes all
 MEMBERS = 5  # chains whose best is fitted to all rows
-SPEED = 6e10  # floating-point operations a second that sizes are planned with
+SPEED = 6e10  # floating-point operations a second that sizes are planned with where trials are counted, not seconds
+PROBED = 768  # rows of the matrix by which the speed of a machine is measured
 SEARCHING, FITTING = 0.4, 0.12  # shares of the budget: for the chains, and for one fit to all rows
 
 
@@ -96,7 +97,7 @@ class Search:
     ) -> None:
         self.encoded, self.Y, self.folds, self.clock, self.tell = encoded, Y, folds, clock, tell
         self.order = np.random.default_rng(seed).permutation(len(Y))
-        work = FITTING * clock.budget * SPEED
+        work = FITTING * clock.budget * (measured_speed() if clock.trials is None else SPEED)
         self.whole = len(Y) <= WHOLE
         self.exact = len(Y) <= int(work ** (1 / 3))
         # n m^2 for the features and as much for their sums, and m^3 a few times over
@@ -187,6 +188,15 @@ class Search:
         """Make a member of what a trial found."""
         self.trials[trial] = self.trials[trial]._replace(number=len(self.members))
         self.members.append(member)
+
+
+def measured_speed() -> float:
+    """Floating-point operations a second of a product and a Cholesky factor, as busy as the machine is now."""
+    matrix = np.eye(PROBED) + 1e-3
+    np.linalg.cholesky(matrix @ matrix)  # the first call also wakes threads
+    start = time.monotonic()
+    np.linalg.cholesky(matrix @ matrix)
+    return (2.0 + 1.0 / 3.0) * PROBED**3 / max(time.monotonic() - start, 1e-6)
 
 
 def narrower(setting: Setting, unseen: Expansion) -> Setting:
