@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...ops import threads
 from .expansion import Expansion, Setting, with_metric
 from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, downhill, exact_fit, ridge
 
@@ -25,7 +26,7 @@ SAMPLE = 1000  # rows of the first search
 WHOLE = 1500  # rows up to which it takes all
 MEMBERS = 5  # chains whose best is fitted to all rows
 SPEED = 6e10  # floating-point operations a second that sizes are planned with where trials are counted, not seconds
-PROBED = 768  # rows of the matrix by which the speed of a machine is measured
+PROBED, SHARE = 512, 0.5  # rows of the matrix by which the speed of a machine is measured, and what a fit reaches of it
 SEARCHING, FITTING = 0.4, 0.12  # shares of the budget: for the chains, and for one fit to all rows
 
 
@@ -191,12 +192,17 @@ class Search:
 
 
 def measured_speed() -> float:
-    """Floating-point operations a second of a product and a Cholesky factor, as busy as the machine is now."""
-    matrix = np.eye(PROBED) + 1e-3
-    np.linalg.cholesky(matrix @ matrix)  # the first call also wakes threads
-    start = time.monotonic()
-    np.linalg.cholesky(matrix @ matrix)
-    return (2.0 + 1.0 / 3.0) * PROBED**3 / max(time.monotonic() - start, 1e-6)
+    """Floating-point operations a second of products, as busy as the machine is now."""
+    matrix = np.ones((PROBED, PROBED))
+
+    def seconds() -> float:
+        start = time.monotonic()
+        matrix @ matrix
+        return time.monotonic() - start
+
+    with threads.blas_limited():
+        best = min(seconds() for _ in range(3))
+    return SHARE * threads.count() * 2.0 * PROBED**3 / max(best, 1e-6)
 
 
 def narrower(setting: Setting, unseen: Expansion) -> Setting:
