@@ -134,7 +134,7 @@ def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -
         return checked(clock, share, seconds)
 
     monkeypatch.setattr(Clock, "has", interrupted)
-    with pytest.warns(bochner.models.doubts.FitWarning, match="interrupted"):
+    with pytest.warns(bochner.validation.FitWarning, match="interrupted"):
         model = AutoClassifier(random_state=0).fit(X, y)
     assert model.score(X, y) > 0.8
 

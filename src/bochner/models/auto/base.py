@@ -17,9 +17,8 @@ from ... import ops
 from ...bases.heuristics import draw_seed
 from ...tables import TableEncoder
 from ...tables.columns import target_values
-from ...validation import require_integer, require_positive
+from ...validation import FitWarning, require_integer, require_positive
 from ..checks import split_target
-from ..doubts import FitWarning
 from ..fitting import Limited
 from ..saving import write
 from ..targets import TargetEncoder
