@@ -180,11 +180,8 @@ def read(
         if format == "svmlight":
             return sparse_blocks(files, n_columns, recipe if encoder is None else encoder, choice)
         table = open_table(files, format, choice, Csv(header, delimiter or delimiter_of(files), encoding), rows)
-    if isinstance(recipe, SparseRecipe):
-        raise ValueError("the model was fitted to svmlight rows: give such a file.")
     if recipe is not None:
-        follow(table, recipe, missing or recipe.missing, decimal)
-        return TableBlocks(table, recipe, missing)
+        return TableBlocks(table, followed(recipe, table, missing, decimal), missing)
     if encoder is not None:
         plain = learn(table, False, missing or "mean", "auto", categories, decimal)
         return TableBlocks(table, learned_recipe(encoder, plain, table.chunks(0, SURVEYED)))
@@ -285,8 +282,10 @@ def survey(table: Table, make: Callable[[], Summary]) -> Summary:
             table.loosen(error.column)
 
 
-def follow(table: Table, recipe: Recipe, missing: str, decimal: str | None) -> None:
-    """Make sure that the columns hold what they held in the fit, and count the rows."""
+def followed(recipe: Recipe | SparseRecipe, table: Table, missing: str | None, decimal: str | None) -> Recipe:
+    """The recipe, once the columns are sure to hold what they held in the fit; the rows are counted."""
+    if isinstance(recipe, SparseRecipe):
+        raise ValueError("the model was fitted to svmlight rows: give such a file.")
     for name in recipe.numbers:
         if name not in table.texts and (name in table.dates) != (name in recipe.dates):
             kinds = ("dates", "numbers") if name in table.dates else ("numbers", "dates")
@@ -300,7 +299,8 @@ def follow(table: Table, recipe: Recipe, missing: str, decimal: str | None) -> N
         return Summary(table, 0, "mean", {name: how(name) for name in table.texts if name not in recipe.texts})
 
     if any(count is None for count in table.counts) or set(table.texts) - set(recipe.texts):
-        table.settle(survey(table, begin).settle_as_given(table, missing, decimal))
+        table.settle(survey(table, begin).settle_as_given(table, missing or recipe.missing, decimal))
+    return recipe
 
 
 # ---- which table ----
