@@ -154,7 +154,8 @@ class CatBoost(Boosting):
         return {"frame": lambda: numbers_or(worded)}
 
     def usual(self, problem: Problem) -> Settings:
-        return {"stop": "likelihood", "iterations": MOST, "learning_rate": 0.1}  # its own is too low for seconds
+        fast = {"learning_rate": 0.1, "max_ctr_complexity": 1}  # its own settings are made for minutes
+        return {"stop": "likelihood", "iterations": MOST, **fast}
 
     def draw(self, rng: np.random.Generator, problem: Problem) -> Settings:
         return {
@@ -167,7 +168,7 @@ class CatBoost(Boosting):
             "random_strength": log_uniform(rng, 0.1, 10.0),
             "bootstrap_type": "Bernoulli", "subsample": rng.uniform(0.5, 1.0),
             "rsm": rng.uniform(0.4, 1.0),
-            "one_hot_max_size": one_of(rng, 2, 8, 32),
+            "one_hot_max_size": one_of(rng, 2, 8, 32), "max_ctr_complexity": one_of(rng, 1, 1, 2),
         }  # fmt: skip
 
     def fit_once(

@@ -17,12 +17,16 @@ LEAVES = (1000, 2000, 4000)  # rows of a leaf: an exact solve costs their cube, 
 SPLITTING = 2000  # rows that say in which direction a node is split; 50,000 are meant for a GPU
 ROUNDS = 5
 JUDGE = 10  # one row in so many judges the last fit
+FEW = 200  # rows that tell what a kernel costs
 
 
 class RecursiveFeatures(Peer):
     """Numbers are scaled and indicators are not, as its documentation recommends."""
 
     name, title, needs = "xrfm", "xRFM", ("xrfm", "torch")
+
+    def __init__(self) -> None:
+        self.costs: dict[str, float] = {}  # seconds of a round, over the square of the rows
 
     def views(self, X: Any) -> dict[str, Callable[[], Callable[[Any], Any]]]:
         return {scaling: partial(Encoding, X, scaling, np.float32) for scaling in scalings(X)}
@@ -43,30 +47,53 @@ class RecursiveFeatures(Peer):
     def fit_once(
         self, problem: Problem, settings: Settings, train: Part, judge: Part | None, rounds: int | None, until: float
     ) -> Fitted:
+        if judge is None and rounds is None:  # leaves that differ in their rounds need rows that judge them
+            judge = Part(train.X[::JUDGE], train.y[::JUDGE])
+            train = Part(np.delete(train.X, slice(None, None, JUDGE), 0), np.delete(train.y, slice(None, None, JUDGE)))
+        how = {"iters": ROUNDS, "early_stop_rfm": True}
+        if judge is None:
+            judge = Part(train.X[:FEW], train.y[:FEW])
+            how = {"iters": (rounds or 1) - 1, "early_stop_rfm": False, "return_best_params": False}
+        elif self.foreseen(problem, settings, train) > until - time.perf_counter():
+            settings.pop("norm_p", None)  # in place: what is told of the trial is what was fitted
+            settings["kernel"] = "l2"
+        return self.solved(problem, settings, how, train, judge, until)
+
+    def foreseen(self, problem: Problem, settings: Settings, train: Part) -> float:
+        """Seconds of one round with this kernel; xRFM looks at the clock between rounds, and some kernels are slow."""
+        rows = min(FEW, len(train.y))
+        if settings["kernel"] not in self.costs:
+            few, begun = Part(train.X[:rows], train.y[:rows]), time.perf_counter()
+            self.solved(problem, settings, {"iters": 1}, few, few, np.inf)
+            self.costs[settings["kernel"]] = (time.perf_counter() - begun) / 2 / rows**2
+        leaf = min(len(train.y), settings["leaf"])
+        return 2 * self.costs[settings["kernel"]] * leaf * len(train.y)  # a round, and the fit that ends them
+
+    def solved(
+        self, problem: Problem, settings: Settings, how: Settings, train: Part, judge: Part, until: float
+    ) -> Fitted:
         import torch
         from xrfm import xRFM
 
         chosen = {name: value for name, value in settings.items() if name not in ("view", "leaf", "reg")}
-        how = {"reg": settings["reg"], "iters": ROUNDS, "verbose": False, "early_stop_rfm": True}
-        if judge is None and rounds is None:  # leaves that differ in their rounds need rows that judge them
-            judge = Part(train.X[::JUDGE], train.y[::JUDGE])
-            train = Part(np.delete(train.X, slice(None, None, JUDGE), 0), np.delete(train.y, slice(None, None, JUDGE)))
-        elif judge is None:
-            judge = Part(train.X[:100], train.y[:100])
-            how |= {"iters": (rounds or 1) - 1, "early_stop_rfm": False, "return_best_params": False}
+        limit = None if np.isinf(until) else max(until - time.perf_counter(), 0.1)
+        how = {"reg": settings["reg"], "verbose": False, **how}
         model = xRFM(
             {"model": {**chosen, "bandwidth_mode": "constant"}, "fit": how}, max_leaf_size=settings["leaf"],
-            device=torch.device("cpu"), tuning_metric="accuracy" if problem.classes else "mse",
-            classification_mode="prevalence" if problem.classes else "zero_one", n_threads=problem.cores,
-            random_state=problem.seed, time_limit_s=max(until - time.perf_counter(), 0.1), verbose=False,
+            device=torch.device("cpu"), time_limit_s=limit, n_threads=problem.cores, random_state=problem.seed,
+            tuning_metric="accuracy" if problem.classes else "mse", verbose=False,
+            classification_mode="prevalence" if problem.classes else "zero_one",
         )  # fmt: skip
         model._get_agop_on_subset = partial(model._get_agop_on_subset, subset_size=SPLITTING)
         unit = Unit(train.y)
         y, y_judge = (train.y, judge.y) if problem.classes else (unit(train.y), unit(judge.y))
         model.fit(train.X, y, judge.X, y_judge)
-        leaves = model._collect_leaf_nodes(model.trees[0])
-        only = leaves[0]["model"].best_iter if len(leaves) == 1 else None
-        count = None if len(leaves) > 1 else 1 + (ROUNDS if only is None else int(only))
-        if problem.classes:
-            return Fitted(model.predict_proba, count)
-        return Fitted(lambda X: unit.back(model.predict(X)[:, 0]), count)
+        answer = model.predict_proba if problem.classes else lambda X: unit.back(model.predict(X)[:, 0])
+        return Fitted(answer, rounds_of(model))
+
+
+def rounds_of(model: Any) -> int | None:
+    """Fits up to the best one, if there is one leaf; several have their own."""
+    leaves = model._collect_leaf_nodes(model.trees[0])
+    best = leaves[0]["model"].best_iter
+    return None if len(leaves) > 1 else 1 + (ROUNDS if best is None else int(best))
