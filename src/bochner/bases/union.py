@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..fields import LARGEST, either, names, nothing, number, require_fields, several, text, whole
 from ..maps import PRECISIONS, Union
 from ..maps.union import is_sparse
+from ..typing import RandomStateLike
 from ..validation import require_choice, require_finite
 from .base import MOST_COLUMNS, Basis, Bounds
 from .checking import checked_rows
@@ -75,7 +76,7 @@ class BasisUnion(Basis):
     """
 
     def __init__(
-        self, bases: Any, *, weights: Any = "auto", precision: str | None = None, random_state: Any = None
+        self, bases: Any, *, weights: Any = "auto", precision: str | None = None, random_state: RandomStateLike = None
     ) -> None:
         self.bases = bases
         self.weights = weights

@@ -162,6 +162,21 @@ def tune(
         )  # fmt: skip
         if out is not None:
             tuned.model().fit(blocks).save(out)
+    options = {"target": target, "basis": basis, "precision": precision, "seed": seed, "task": task}
+    command = command_for(tuned, files, options | vars(reading))
+    found = {"trials": [vars(t) for t in tuned.trials], "scale": tuned.scale, "notes": tuned.notes, "command": command}
+    show(printing, found, candidates(tuned))
+    if not printing.as_json:
+        notes = "".join(f"{note}\n" for note in tuned.notes)
+        print("held-out error: mean squared error over the variance of the target (1 - R²)")
+        print(f"{notes}to fit the best: {command}")
+
+
+# ---- parts ----
+
+
+def candidates(tuned: Tuned) -> Table:
+    """The trials, the best first."""
     table = Table("settings", title="Candidates, the best first", title_justify="left")
     counts = ("error rate",) if tuned.classification else ()
     for name in ("features", "alpha", *counts, "held-out error", "rows", "rounds"):
@@ -171,17 +186,7 @@ def tune(
         wrong = () if t.wrong is None else (f"{t.wrong:.4f}",)
         errors = (*wrong, f"{t.error:.4f}")
         table.add_row(settings, f"{t.components:,}", f"{t.alpha:.2g}", *errors, f"{t.rows:,}", str(t.rounds))
-    options = {"target": target, "basis": basis, "precision": precision, "seed": seed, "task": task}
-    command = command_for(tuned, files, options | vars(reading))
-    found = {"trials": [vars(t) for t in tuned.trials], "scale": tuned.scale, "notes": tuned.notes, "command": command}
-    show(printing, found, table)
-    if not printing.as_json:
-        notes = "".join(f"{note}\n" for note in tuned.notes)
-        print("held-out error: mean squared error over the variance of the target (1 - R²)")
-        print(f"{notes}to fit the best: {command}")
-
-
-# ---- parts ----
+    return table
 
 
 def make_basis(name: str, components: int, bandwidth: str | None, pool_size: int | None) -> Basis:

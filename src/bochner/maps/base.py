@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..arrays import Array, dtype_name
 from ..ops import NotFiniteError
@@ -361,7 +362,7 @@ def frozen(value: Any) -> Any:
     return value
 
 
-def read_only(array: Any, dtype: Any = np.float64) -> np.ndarray:
+def read_only(array: Any, dtype: DTypeLike = np.float64) -> np.ndarray:
     """A copy that cannot be written to."""
     copy = np.array(array, dtype=dtype)
     copy.flags.writeable = False

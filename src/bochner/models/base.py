@@ -165,7 +165,7 @@ class RandomFeatureModel(FittedFeatureModel):
             self._fitted = (train_on if steps else add_rows)(parameters, before, ready)
         return self
 
-    def merge(self, other: Any) -> Any:
+    def merge(self, other: RandomFeatureModel) -> Any:
         """Add the rows that another model of the same basis was fitted to; exact for integer features.
 
         Parameters
@@ -303,7 +303,7 @@ def taken_from(X: RowsLike, y: VectorLike | None, target: str | None) -> tuple[A
     return X, y
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """A parameter in words that are the same in another process: generators are told by their kind alone."""
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return type(value).__name__

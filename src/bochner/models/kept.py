@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def units_fields(outputs: int) -> dict[str, Check]:
     }  # fmt: skip
 
 
-def chosen(value: Any) -> bool:
+def chosen(value: object) -> bool:
     """Whether a value is a choice of how rows are scaled."""
     return isinstance(value, Choice) and all(check(vars(value).get(name)) for name, check in CHOICE.items())
 
@@ -188,6 +189,6 @@ def require_steps(solver: Any, training: Any, units: int) -> None:
         raise ValueError("there are more steps than features")
 
 
-def require_kind(value: Any, kind: Any) -> None:
+def require_kind(value: object, kind: type | UnionType) -> None:
     if not isinstance(value, kind):
         raise ValueError(f"a value of type {type(value).__name__} is not what belongs there")

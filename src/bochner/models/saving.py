@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from .. import storage
 from ..bases import REGISTRY, Basis, BasisUnion, FixedFourier
 from ..bases.design import Design
@@ -141,7 +143,9 @@ def calibration_of(fitted: dict[str, Any]) -> Calibration:
     return Temperature(fitted["temperature_"], fitted["_calibration"], fitted["_leverage"])
 
 
-def write(model: Any, path: str | os.PathLike[str], state: dict[str, Any], parts: tuple[type, ...] = PARTS) -> None:
+def write(
+    model: BaseEstimator, path: str | os.PathLike[str], state: dict[str, Any], parts: tuple[type, ...] = PARTS
+) -> None:
     """Write a model to a file, once it is sure that it can be read again."""
     tree = {"model": type(model).__name__, "state": state}
     storage.save(path, KIND, VERSION, tree, parts, lambda again: type(model)._from_state(again["state"]))
@@ -159,7 +163,7 @@ def require_own(parameters: dict[str, Any]) -> None:
             )
 
 
-def made_of(cls: Any, parameters: dict[str, Any]) -> Any:
+def made_of(cls: type[Any], parameters: dict[str, Any]) -> Any:
     """A model of sound parameters, not fitted yet."""
     require_sound(parameters, PARAMETERS)
     model = cls(**parameters)
