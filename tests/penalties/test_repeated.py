@@ -28,7 +28,9 @@ def test_errors_are_those_of_models_of_the_other_rows(alpha, weighted, intercept
     for folds in found._partitions:
         for fold in range(found.folds):
             out, rest = folds == fold, folds != fold
-            part = dual_problem(kernel[np.ix_(rest, rest)], y[rest], None if weight is None else weight[rest], intercept)
+            part = dual_problem(
+                kernel[np.ix_(rest, rest)], y[rest], None if weight is None else weight[rest], intercept
+            )
             a = np.linalg.solve(part.kernel + alpha * np.eye(rest.sum()), part.target) * part.root[:, None]
             rows = kernel[np.ix_(out, rest)]
             scores = (part.center_new(rows) if intercept else rows) @ a + part.mean_y

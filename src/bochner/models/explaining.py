@@ -10,6 +10,7 @@ from ..losses import name_of
 from ..maps.scaling import ColumnScaler
 from ..penalties import CrossValidated
 from .doubts import doubts
+from .trials import ALONE
 
 GIVEN = "the penalty was given, so that no rows were left out to choose it by"
 
@@ -22,7 +23,10 @@ def explain(model: Any, unknown: str = "") -> str:
         f"{type(model).__name__}: {rows:,} rows, {basis.n_features_in_} columns -> "
         f"{int(basis.n_components):,} features of {type(basis).__name__} (seed {basis.seed_})"
     ]
-    lines += [f"expected: {expected(model, unknown)}", f"rows: {prepared(design)} ({model._choice.reason})"]
+    lines += [
+        f"expected: {expected(model, unknown)}",
+        f"rows: {prepared(design, model._choice.weight)} ({model._choice.reason})",
+    ]
     if hasattr(basis, "bandwidth_"):
         how = basis.bandwidth if isinstance(basis.bandwidth, str) else "given"
         lines.append(f"bandwidth: {basis.bandwidth_:.6g} ({how})")
@@ -77,9 +81,10 @@ def score_in_words(validated: CrossValidated | None, classifies: bool) -> str:
     return f"R^2 {validated.score:.4g}{error} {rows}"
 
 
-def prepared(design: Any) -> str:
-    """How rows become what features are made of."""
+def prepared(design: Any, weight: float = 0.0) -> str:
+    """How rows become what features are made of; weight is that of the linear part."""
     line = ", a linear part beside the features" if design.linear is not None else ""
+    line = ", a linear part beside which features count for nothing" if weight == ALONE else line
     return scaled_in_words(design.scaler) + line
 
 

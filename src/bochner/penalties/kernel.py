@@ -94,7 +94,7 @@ def from_kernel_rows(problem: Problem) -> Chosen:
 def tied_digits(problem: Problem, rows: KernelRows) -> KernelRows | None:
     """The kernel of few rows with one slope for the two digits of each column; None if there are no such rows."""
     digits = problem.linear_columns
-    if len(rows.kernel) > repeated.ROWS or digits != 2 * rows.block.X.shape[1] or not digits:
+    if not (digits and digits == 2 * rows.block.X.shape[1] and len(rows.kernel) <= repeated.ROWS):
         return None
     features = problem.features(rows.block.X)[:, :digits]
     features = features.toarray() if scipy.sparse.issparse(features) else features

@@ -82,7 +82,7 @@ class FromSumsAndRows(FromSums):
         return cls(problem.sums, problem.scale, *facts, problem)
 
     def by_folds(self, asked: Alpha) -> Chosen:
-        if self.problem.blocks.n_rows <= repeated.ROWS and len(self.folded.folds) > 1:
+        if len(self.folded.folds) > 1 and self.problem.blocks.n_rows <= repeated.ROWS:
             return from_kernel_rows(replace(with_kernel(self.problem), asked=asked))
         if self.classifies and len(self.folded.folds) > 1:
             return by_labels(self.problem, self.folded, asked)
