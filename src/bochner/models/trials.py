@@ -41,12 +41,16 @@ SCALERS = {"robust": ColumnScaler.robust, "standard": ColumnScaler.standard}
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for: scale is None, "robust", "standard" or "auto"; linear True, False or "auto"."""
+    """What was asked for: scale is None, "robust", "standard" or "auto"; linear True, False or "auto".
+
+    A penalty that was given is that of the features: beside it, columns of the weight ALONE would have none.
+    """
 
     scale: str | None
     linear: bool | str
     intercept: bool
     classifies: bool
+    penalty_given: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,9 @@ def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Blo
     # A line through rows far out may be a line to nowhere: for numbers it must serve well there.
     tame = wanted.classifies or len(weights) == 1 or ColumnScaler.robust(sample).farthest(probe.X) < HEAVY
     scarce = probe.X.shape[0] <= ROWS  # then the best of many is best by chance, and features cost nothing
-    weights = tuple(weight for weight in weights if not scarce or len(weights) == 1 or weight in (*FIRST, ALONE))
+    if len(weights) > 1:
+        kept = (*FIRST, ALONE) if scarce else weights
+        weights = tuple(weight for weight in kept if not (weight == ALONE and wanted.penalty_given))
     most = min(int(basis.n_components), FEATURES if scarce else rows, FEATURES)
     few = basis.sized(most).set_params(precision=None)
     trials = {
