@@ -32,7 +32,7 @@ CITY = {1.0: "cityblock", 2.0: "euclidean"}
 class Member(NamedTuple):
     """A fitted function, what it predicts of rows without having seen them, and its squared error there."""
 
-    expansion: Expansion
+    expansion: Any  # an Expansion, or one for each leaf of a tree
     held_out: np.ndarray  # (judged rows, outputs)
     error: float  # relative to that of the mean
 
@@ -108,12 +108,14 @@ def fallen(distances: np.ndarray, s: float, q: float) -> np.ndarray:
 class Part:
     """Fits of one setting to some rows, all of them centres; distances are made once for all bandwidths, penalties."""
 
-    def __init__(self, X: np.ndarray, Y: np.ndarray, setting: Setting, new: np.ndarray) -> None:
+    def __init__(
+        self, X: np.ndarray, Y: np.ndarray, setting: Setting, new: np.ndarray, median: float | None = None
+    ) -> None:
         self.X, self.setting, self.new = X, setting, new
         self.level = Y.mean(axis=0)
         self.Y = np.asfortranarray(Y - self.level)
         self.Z = setting.metric(X)
-        self.median = replace(setting, factor=1.0).kernel(self.Z).scale
+        self.median = replace(setting, factor=1.0).kernel(self.Z).scale if median is None else median
         self.middle = X.mean(axis=0)
         self.distances = far_apart(self.Z, self.Z, setting.p)
         self.to_new = far_apart(setting.metric(new), self.Z, setting.p)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...ops import threads
 from .expansion import Expansion, Setting, with_metric
 from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, downhill, exact_fit, ridge
+from .local import local_fit
 
 FACTORS = 2.0 ** np.arange(-4.0, 6.0)
 LINEAR = 0.1  # weight of a linear part beside a kernel whose diagonal is 1
@@ -24,6 +25,8 @@ GAIN = 0.99  # a round that does not get below this share of the best error has 
 SLOPES = 300  # rows at which gradients are taken
 SAMPLE = 1000  # rows of the first search
 WHOLE = 1500  # rows up to which it takes all
+FEW = 1000  # centres that are too few for anything
+LOCAL = 2.0  # times the work of another fit that leaves may take
 MEMBERS = 5  # chains whose best is fitted to all rows
 SPEED = 6e10  # floating-point operations a second that sizes are planned with where trials are counted, not seconds
 PROBED, SHARE = 512, 0.5  # rows of the matrix by which the speed of a machine is measured, and what a fit reaches of it
@@ -103,6 +106,10 @@ class Search:
         self.exact = len(Y) <= int(work ** (1 / 3))
         # n m^2 for the features and as much for their sums, and m^3 a few times over
         self.centres = min(len(Y), max(500, int((work / (2.0 * len(Y))) ** 0.5)), int((work / 4.0) ** (1 / 3)))
+        # n l^2 / 3 for the factors of leaves, and about ten times as much per number for distances and exponentials
+        self.leaf = int(np.clip((LOCAL * work / len(Y)) ** 0.5, 250, 4000))
+        few = self.centres < FEW  # of so many rows, which leaves serve better
+        self.ways: list[Any] = [exact_fit] if self.exact else [self._landmarks, self._local][few:]
         self.members: list[Member] = []
         self.trials: list[Trial] = []
 
@@ -165,17 +172,29 @@ class Search:
         return with_metric(setting, unseen.metric(rows.X[at]), setting.root.ndim == 2)
 
     def _fit(self, setting: Setting, unseen: dict[int, Expansion]) -> float:
-        """One fit to all rows, and to all but fold 0 as `unseen`; the seconds it took."""
-        start, rows = time.monotonic(), self.rows(setting.numbers)
-        if self.exact:
-            found = exact_fit(rows, setting)
-        else:
-            found = LandmarkFits(rows, setting, self.order[: self.centres]).best(setting)
-        seconds = time.monotonic() - start
-        if found is not None:
-            unseen[len(self.members)] = found[1]
-            self._keep(found[0], self._told(seconds, found[0], len(self.Y)))
-        return seconds
+        """Fits to all rows, and to all but fold 0 as `unseen`; the seconds of the longest.
+
+        The first setting is fitted in every way there is; the others in the way that was best.
+        """
+        rows, longest, errors = self.rows(setting.numbers), 0.0, list[float]()
+        for way in self.ways:
+            if errors and not self.clock.has(0.7):
+                break
+            start, found = time.monotonic(), way(rows, setting)
+            seconds = time.monotonic() - start
+            longest = max(longest, seconds)
+            errors.append(np.inf if found is None else found[0].error)
+            if found is not None:
+                unseen[len(self.members)] = found[1]
+                self._keep(found[0], self._told(seconds, found[0], len(self.Y)))
+        self.ways = [self.ways[int(np.argmin(errors))]]
+        return longest
+
+    def _landmarks(self, rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
+        return LandmarkFits(rows, setting, self.order[: self.centres]).best(setting)
+
+    def _local(self, rows: Rows, setting: Setting) -> tuple[Member, Any] | None:
+        return local_fit(rows, setting, self.leaf)
 
     def _told(self, seconds: float, member: Member, rows: int) -> int:
         """The number of a trial that is done."""
