@@ -29,7 +29,14 @@ from ..solvers import HeldOutScores, Problem, Solution, Solver, SolverLike
 from ..solvers.matching import SOLVERS, choose_solver, require_combination, trains_on_batches
 from ..solvers.matrix_free import Sums
 from ..solvers.problem import Alpha
-from ..validation import require_choice, require_finite, require_numbers, require_positive, require_squares
+from ..validation import (
+    require_choice,
+    require_finite,
+    require_integer,
+    require_numbers,
+    require_positive,
+    require_squares,
+)
 from .checks import (
     check_weights,
     checked_targets,
@@ -43,6 +50,7 @@ from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .fitting import Limited, fit_problem
 from .importances import column_importances
+from .metric_rounds import METRICS, LearnedMetric, learn_metric
 from .precision import choose_precision, too_coarse
 from .preparation import DataSummary, PreparedData
 from .sampling import RowsByNumber, Sample
@@ -111,10 +119,13 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     precision: str | None
     scale: str | None
     linear: Any
+    metric: str | None
+    metric_rounds: int
     n_jobs: int | None
     verbose: int
     random_state: Any
     _offset: Any = 0.0  # what targets are measured from
+    _metric: LearnedMetric
 
     # ---- what the two kinds declare ----
 
@@ -225,7 +236,7 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         higher = {"int8": "int14", "int14": None}[str(basis.precision)]
         self.precision_reason_ += f"; over all rows {basis.precision} is too coarse ({trouble})"
         finer = clone(basis).set_params(precision=higher, random_state=basis.seed_)
-        self._solve_rows(design_of(self._choice, finer, ready.sample, ready.largest), ready)
+        self._solve_rows(design_of(self._choice, finer, ready.sample, ready.largest, design.metric), ready)
 
     def _fitted_design(self, ready: PreparedData) -> Design:
         """The basis fitted to a sample of the rows, with the scaling and the linear part that serve it."""
@@ -250,7 +261,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             basis.set_params(precision=self.precision)
         elif basis.precision is None:
             self.precision_reason_ = "that of X"
-        return design_of(self._choice, basis, ready.sample, ready.largest)
+        self._metric, root = learn_metric(self, basis, ready)
+        return design_of(self._choice, basis, ready.sample, ready.largest, root)
 
     def _chosen_basis(self) -> Basis:
         """A basis of its own, not yet fitted: the one given, by name or as an object, or the default one."""
@@ -372,16 +384,27 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """Share of each column of X in the variance of the predictions, of shape (n_features_in_,).
 
-        It is how much predictions change if a column is exchanged between rows (Sobol's total index), by sampled rows
-        of `fit`. RFE and SelectFromModel select columns by it.
+        With a learned metric M it is diag(M) times the variances of the scaled columns. Without one it is how much
+        predictions change if a column is exchanged between rows (Sobol's total index), by sampled rows of `fit`.
+        RFE and SelectFromModel select columns by it.
         """
         self._refresh()
-        found = self._importances
+        found = self._importances if self._metric.importances is None else self._metric.importances
         if found is None:
             raise AttributeError(
                 "feature_importances_ are known after fit, and no longer once rows or features changed."
             )
         return found
+
+    @property
+    def metric_(self) -> np.ndarray | None:
+        """The learned metric M: what features see as the squared distance of rows is (x - z)'M(x - z).
+
+        A diagonal of shape (n_columns,) or a matrix (n_columns, n_columns), in the units of the scaled columns, its
+        largest diagonal entry 1; None if no metric was learned, or none was better than none.
+        """
+        self._refresh()
+        return self._metric.matrix
 
     @property
     def cv_standard_error_(self) -> float | None:
@@ -484,6 +507,9 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
             require_choice("scale", self.scale, ["auto", "robust", "standard"])
         if not isinstance(self.linear, bool):
             require_choice("linear", self.linear, ["auto"])
+        if self.metric is not None:
+            require_choice("metric", self.metric, METRICS)
+        require_integer("metric_rounds", self.metric_rounds)
         if getattr(self, "device", None) not in (None, "cpu"):
             raise ValueError(f"device={self.device!r} is not available: use None or 'cpu'.")
         self._alpha()

@@ -23,6 +23,8 @@ def explain(model: Any, unknown: str = "") -> str:
         f"{int(basis.n_components):,} features of {type(basis).__name__} (seed {basis.seed_})"
     ]
     lines += [f"expected: {expected(model, unknown)}", f"rows: {prepared(design)} ({model._choice.reason})"]
+    if model._metric.told:
+        lines.append(f"metric: {model._metric.told}")
     if hasattr(basis, "bandwidth_"):
         how = basis.bandwidth if isinstance(basis.bandwidth, str) else "given"
         lines.append(f"bandwidth: {basis.bandwidth_:.6g} ({how})")

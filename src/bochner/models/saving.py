@@ -10,7 +10,7 @@ from .. import storage
 from ..bases import REGISTRY, Basis, FixedFourier
 from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
-from ..fields import flag, require_fields, require_present, require_sound
+from ..fields import either, flag, numbers, require_fields, require_present, require_sound
 from ..kernels import Kernel
 from ..losses.known import KINDS
 from ..maps.linear import LinearPart
@@ -37,9 +37,10 @@ from .kept import (
     require_sums,
     units_fields,
 )
+from .metric_rounds import LearnedMetric
 from .trials import Choice
 
-KIND, VERSION = "bochner model", 3
+KIND, VERSION = "bochner model", 4
 
 
 def kinds_of(base: type) -> list[type]:
@@ -55,7 +56,7 @@ def kinds_of(base: type) -> list[type]:
 PARTS: tuple[type, ...] = (
     *REGISTRY.values(), FixedFourier, *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments,
     FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice,
-    CrossValidated,
+    CrossValidated, LearnedMetric,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training", "validated", "end")
 FITTED = frozenset(fitted_fields(None, 1))
@@ -223,6 +224,9 @@ def require_fitted(fitted: dict[str, Any], basis: Basis, outputs: int) -> None:
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
     if basis.n_features_in_ != columns_made(fitted):
         raise ValueError("the model and its basis have different columns")
+    matrix = fitted["_metric"].matrix
+    if matrix is not None and set(matrix.shape) != {int(basis.n_features_in_)}:
+        raise ValueError("the model and its metric have different columns")
 
 
 def require_design(design: Any) -> None:
@@ -234,6 +238,8 @@ def require_design(design: Any) -> None:
     if design.linear is not None:
         require_kind(design.linear, LinearPart)
         require_fields(vars(design.linear), column_fields(columns, "center", "spread", "weight", "unit"))
+    if design.metric is not None:
+        require_sound({"metric": design.metric}, {"metric": either(numbers(columns), numbers(columns, columns))})
 
 
 def require_scaler(scaler: Any, columns: int) -> None:

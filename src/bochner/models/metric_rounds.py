@@ -1,0 +1,286 @@
+"""The metric in which features are made, learned by rounds: fit, see which directions of x count, fit again in them.
+
+A round takes the average gradient outer product M of the last fit, in the units of scaled columns, and makes features
+of x R with R = (M / max diag M + 1e-6 I)^(1/2), whole or diagonal. Distances are then (x - z)'M(x - z). Every round has
+an error of rows left out; the best is kept, and where noise could explain a gain, the simpler one: no metric before a
+diagonal one, that before a full one, fewer rounds before more.
+
+Rounds work on a sample of the rows, with few features and in floats, so that learning costs a part of the fit itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from .. import ops
+from ..bases import Basis
+from ..bases.design import Design
+from ..bases.heuristics import different_rows, median_bandwidth, median_factor, times_median
+from ..blocks import Block, MemoryBlocks
+from ..costs import FOLDS
+from ..moments import Moments, times_columns
+from ..penalties import LeftOut
+from ..penalties.search import candidates, smallest
+from ..solvers.primal import solve_sums
+from ..solvers.problem import Problem, fold_of
+from ..solvers.sums import MomentsOf
+from ..streams import sample_rows
+from .fitting import fit_problem
+from .importances import gathered
+from .metric_learning import GradientProducts, from_moments, has_gradients, has_moments
+from .trials import FEWEST, TRIED, Choice, design_of, is_noise
+
+METRICS = ("diagonal", "full", "auto")
+ROWS, FEATURES = 1 << 14, 2048  # of a round
+OTHERS = 1 << 12  # rows of a round whose loss has no sums
+FACTORS, TRIAL = (1.0, 0.5, 2.0), 512  # of the median distance, and the features with which they are compared
+GRADIENTS, NEIGHBOURS = 1 << 11, 1 << 16  # rows whose gradients are taken; rows made of their neighbours
+MOST_FULL, MOST_STEPS = 2048, 512  # columns of a full metric, and of one by differences
+RIDGE = 1e-6  # beside the largest entry of M, so that no column is lost for ever
+DIGITS = 9  # of the entries of R, so that they do not hang on the last bits of a sum
+SEED = 13  # of the rows of a round
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedMetric:
+    """What rounds ended with: M, None if no metric was better than none; shares of the columns; and rounds in words."""
+
+    matrix: np.ndarray | None = None
+    importances: np.ndarray | None = None
+    told: str = ""
+
+
+class Found(NamedTuple):
+    """A learned metric, with the R and the bandwidth by which a basis is fitted in it."""
+
+    metric: LearnedMetric
+    root: np.ndarray | None = None
+    bandwidth: str | None = None
+
+
+class Judged(NamedTuple):
+    """Errors of parts of the rows by models that do not know them; a model of all, and its sums if there are any."""
+
+    errors: np.ndarray
+    coefficients: np.ndarray
+    sums: Moments | None
+
+    @property
+    def error(self) -> float:
+        return float(np.sum(self.errors))
+
+
+class Round(NamedTuple):
+    """One round: kind None is no metric."""
+
+    kind: str | None
+    number: int
+    factor: float
+    matrix: np.ndarray | None
+    root: np.ndarray | None
+    design: Design
+    judged: Judged
+
+    @property
+    def told(self) -> str:
+        name = "none" if self.kind is None else f"{self.kind} {self.number}"
+        return f"{name} {self.judged.error:.4g}"
+
+
+def learn_metric(model: Any, basis: Basis, ready: Any) -> tuple[LearnedMetric, np.ndarray | None]:
+    """The metric that a model asks for, learned from rows made ready, and its R; the basis gets a bandwidth for it."""
+    if model.metric is None:
+        return LearnedMetric(), None
+    require_columns(model, basis, ready.blocks.n_columns)
+
+    def searched() -> tuple[Any, ...]:
+        found = MetricSearch(model, basis, ready).run()
+        return tuple(vars(found.metric).values()), found.root, found.bandwidth
+
+    learned, root, bandwidth = ready.remember(searched)
+    if bandwidth is not None:
+        basis.set_params(bandwidth=bandwidth)
+    return LearnedMetric(*learned), root
+
+
+def require_columns(model: Any, basis: Basis, columns: int) -> None:
+    """Refuse what would take too long, in one sentence."""
+    if model.metric == "full" and columns > MOST_FULL:
+        raise ValueError(f"metric='full' takes at most {MOST_FULL:,} columns, X has {columns:,}: use 'diagonal'.")
+    slow = not (hasattr(basis.kind, "wave_vectors") or basis.kind.has_slopes)
+    if slow and columns > MOST_STEPS:
+        raise ValueError(
+            f"{type(basis).__name__} has no gradient, and its differences in each column take at most {MOST_STEPS} "
+            f"columns; X has {columns:,}: use metric=None, or another basis."
+        )
+
+
+class MetricSearch:
+    """Rounds on a sample of rows, with few features."""
+
+    def __init__(self, model: Any, basis: Basis, ready: Any) -> None:
+        self.model, self.choice, self.ready = model, model._choice, ready
+        self.basis = basis.sized(min(int(basis.n_components), FEATURES)).set_params(precision=None)
+        self.by_sums = model._loss().quadratic and model.max_coefficient is None
+        count = ROWS if self.by_sums else OTHERS
+        self.block: Block = ready.blocks.take(sample_rows(ready.blocks.n_rows, count, seed=SEED)).on_host()
+        rows = different_rows(ready.sample)
+        scaler = design_of(Choice(self.choice.scale, 0.0, ""), self.few(), ready.sample, ready.largest).scaler
+        self.rows = rows if scaler is None else scaler(rows)  # scaled, a few of them
+
+    def few(self) -> Basis:
+        return self.basis.sized(min(int(self.basis.n_components), TRIAL))
+
+    def run(self) -> Found:
+        """All rounds of all kinds, and the best of them."""
+        count = len(different_rows(self.block.X)) if not scipy.sparse.issparse(self.block.X) else self.block.X.shape[0]
+        if count < FEWEST:
+            return Found(LearnedMetric(told=f"none: {count} rows are too few to learn from"))
+        first = self.made(None, 0, 1.0, None)
+        kinds = ["diagonal", "full"] if self.model.metric == "auto" else [self.model.metric]
+        kinds = [kind for kind in kinds if kind != "full" or self.ready.blocks.n_columns <= MOST_FULL]
+        rounds = [first, *(one for kind in kinds for one in self.rounds_of(kind, first))]
+        best = rounds[0]
+        for one in rounds[1:]:
+            if not is_noise(best.judged.errors - one.judged.errors):
+                best = one
+        what = "squared error relative to that of the mean" if self.by_sums else "loss"
+        told = f"{', '.join(one.told for one in rounds)} ({what}, rows left out of {self.block.X.shape[0]:,}"
+        told += f", {int(self.basis.n_components):,} features); {best.told.rsplit(' ', 1)[0]} is kept"
+        if best.kind is None:
+            return Found(LearnedMetric(told=told))
+        importances = gathered(self.model, self.importances(best.matrix))
+        return Found(LearnedMetric(best.matrix, importances, told), best.root, self.bandwidth(best.factor))
+
+    def rounds_of(self, kind: str, first: Round) -> list[Round]:
+        found, last = [], first
+        for number in range(1, int(self.model.metric_rounds) + 1):
+            matrix = self.matrix_of(last, kind == "diagonal")
+            if matrix is None:
+                break
+            root = root_of(matrix)
+            factor = self.best_factor(root, last.factor)
+            last = self.made(kind, number, factor, matrix)
+            found.append(last)
+        return found
+
+    def made(self, kind: str | None, number: int, factor: float, matrix: np.ndarray | None) -> Round:
+        root = None if matrix is None else self.stretched(root_of(matrix), factor)
+        design = self.designed(self.basis, root, factor)
+        return Round(kind, number, factor, matrix, root, design, self.judged(design, self.block))
+
+    # ---- the metric ----
+
+    def matrix_of(self, last: Round, diagonal: bool) -> np.ndarray | None:
+        """M of the last fit, its largest diagonal entry 1; None if the model is constant."""
+        design, judged = last.design, last.judged
+        # Outputs count alike, whatever their units.
+        sizes = np.ones(1) if self.model._classifies else np.std(self.block.y, axis=0)
+        coefficients = judged.coefficients / np.where(sizes > 0, sizes, 1.0)
+        if judged.sums is not None and has_moments(design):
+            found = from_moments(design, judged.sums, coefficients, diagonal)
+        else:
+            found = self.by_rows(design, coefficients, diagonal)
+        largest = float((found if diagonal else found.diagonal()).max())
+        return found / largest if np.isfinite(found).all() and largest > 0 else None
+
+    def by_rows(self, design: Design, coefficients: np.ndarray, diagonal: bool) -> np.ndarray:
+        """By the gradients of some of the rows, or by the scores of their neighbours."""
+        products = GradientProducts(design.map, coefficients, diagonal)
+        near = NEIGHBOURS // (2 * design.n_features_in_)
+        count = GRADIENTS if has_gradients(design.map) else max(64, min(GRADIENTS, near))
+        some = self.block.only(sample_rows(self.block.X.shape[0], count, seed=SEED))
+        return products.mean(MemoryBlocks(*some[:3]).reduce(products, title="gradients"))
+
+    def importances(self, matrix: np.ndarray | None) -> np.ndarray:
+        """diag(M) times the variances of the scaled columns, as shares."""
+        assert matrix is not None
+        dense = self.rows.toarray() if scipy.sparse.issparse(self.rows) else self.rows
+        shares = (matrix if matrix.ndim == 1 else matrix.diagonal()) * np.var(dense, axis=0, dtype=np.float64)
+        total = float(shares.sum())
+        return shares / total if total > 0 else np.full(len(shares), 1.0 / len(shares))
+
+    # ---- its length scale ----
+
+    @property
+    def has_bandwidth(self) -> bool:
+        """Whether the basis takes its length scale from the rows; else x R keeps the one that x has."""
+        return isinstance(getattr(self.basis, "bandwidth", None), str) and not self.basis.has_units
+
+    def bandwidth(self, factor: float) -> str | None:
+        if not self.has_bandwidth:
+            return None
+        return times_median(factor * median_factor(self.basis.bandwidth))
+
+    def stretched(self, root: np.ndarray, factor: float) -> np.ndarray:
+        if self.has_bandwidth:
+            return root
+        moved = self.rows @ root if root.ndim == 2 else self.rows * root
+        return np.round(root * (median_bandwidth(self.rows, 2.0) / median_bandwidth(moved, 2.0) / factor), DIGITS)
+
+    def designed(self, basis: Basis, root: np.ndarray | None, factor: float) -> Design:
+        bandwidth = self.bandwidth(factor)
+        basis = basis if bandwidth is None else basis.sized(int(basis.n_components)).set_params(bandwidth=bandwidth)
+        return design_of(self.choice, basis, self.ready.sample, self.ready.largest, root)
+
+    def best_factor(self, root: np.ndarray, last: float) -> float:
+        """Of the last factor, its half and its double the one of smallest error on few rows with few features."""
+        some = self.block.only(sample_rows(self.block.X.shape[0], TRIED, seed=SEED))
+        tried: dict[float, Judged] = {}
+        for factor in (last * f for f in FACTORS):
+            design = self.designed(self.few(), self.stretched(root, factor), factor)
+            tried[factor] = self.judged(design, some)
+        best = min(tried, key=lambda f: tried[f].error)
+        return last if is_noise(tried[last].errors - tried[best].errors) else best
+
+    # ---- errors of rows left out ----
+
+    def judged(self, design: Design, block: Block) -> Judged:
+        problem = self.model._problem(design, MemoryBlocks(*block[:3]))
+        return by_folds(problem, self.share(block)) if self.by_sums else self.held_out(design, block)
+
+    def share(self, block: Block) -> float:
+        """The share of all rows that these are: a penalty that was given is for all of them."""
+        return block.X.shape[0] / max(self.ready.blocks.n_rows, 1)
+
+    def held_out(self, design: Design, block: Block) -> Judged:
+        """A fifth of the rows is left out of a fit with the loss of the model."""
+        folds = fold_of(block, FOLDS)
+        known, left = block.only(folds != 0), block.only(folds == 0)
+        problem = self.model._problem(design, MemoryBlocks(*known[:3]))
+        solver, reason = self.model._solver_for(design, known.X.shape[0])
+        solution = fit_problem(problem, solver, reason).fit.solution
+        weights = times_columns(design.scale_, solution.coefficients)
+        scores = ops.scores(design.features(left.X), weights) + solution.intercepts
+        weight = np.ones(len(scores)) if left.weight is None else left.weight
+        losses = np.asarray(self.model._loss().value(scores, np.asarray(left.y, dtype=np.float64)))
+        return Judged(losses * weight / max(float(weight.sum()), 1e-300), solution.coefficients, None)
+
+
+def by_folds(problem: Problem, share: float) -> Judged:
+    """Squared errors of folds from sums, relative to that of the mean, at the best penalty; and the model of all."""
+    folded = problem.blocks.reduce(MomentsOf.problem(problem, FOLDS), title="moments")
+    left = LeftOut(folded, problem.scale, problem.intercept, problem.classifies, problem.linear_columns)
+    asked = "auto" if isinstance(problem.asked, str) else np.asarray(problem.asked) * share
+    alphas = candidates(asked, folded.square_sum(problem.scale, problem.intercept))
+    if not left.numbers:
+        errors, alpha = np.ones(1), float(alphas[-1])
+    else:
+        criteria, made = left.search(alphas)
+        best = smallest(criteria)
+        size = float(np.sum(left.deviations) if left.classifies else np.count_nonzero(left.deviations))
+        errors, alpha = np.array([left.criterion(fold[None]) for fold in made[best]]) / max(size, 1e-300), alphas[best]
+    solution = solve_sums(folded, problem.scale, float(alpha), problem.intercept, None)
+    return Judged(errors, np.asarray(solution.coefficients), folded.total())
+
+
+def root_of(matrix: np.ndarray) -> np.ndarray:
+    """R = (M + 1e-6 I)^(1/2) of a matrix or a diagonal whose largest entry there is 1."""
+    if matrix.ndim == 1:
+        return np.round(np.sqrt(matrix + RIDGE), DIGITS)
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0 + RIDGE * np.eye(len(matrix)))
+    return np.round((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T, DIGITS)
