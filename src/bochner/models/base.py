@@ -50,7 +50,7 @@ from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .fitting import Limited, fit_problem
 from .importances import column_importances
-from .metric_rounds import METRICS, LearnedMetric, learn_metric
+from .metric_rounds import METRICS, LearnedMetric, learn_metric, refitted_design
 from .precision import choose_precision, too_coarse
 from .preparation import DataSummary, PreparedData
 from .sampling import RowsByNumber, Sample
@@ -288,6 +288,32 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         if linear == "auto" and (trains_on_batches(self.solver, self._loss()) or self.max_coefficient is not None):
             linear = False  # steps on batches need columns of like size, and bounds are those of features
         return Wanted(scale, linear, bool(self.fit_intercept), self._classifies), why
+
+    def refit_metric(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn the metric again, first from the sums at hand, and fit to the rows in it.
+
+        `partial_fit`, `merge` and `forget` leave the metric as the first rows made it. The sums of all rows since then
+        tell a better one at no cost; the features in it need the rows again.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            All rows that the model is to be fitted to.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Their targets; None if X are Blocks, which have their own.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+
+        Returns
+        -------
+        object
+            The model itself.
+        """
+        self._refresh()
+        with self._settings():
+            ready = self._ready(X, y, sample_weight, whole=True)
+            self._solve_rows(refitted_design(self, ready), ready)
+        return self
 
     # ---- parameters of the basis, given or not ----
 

@@ -179,8 +179,10 @@ def wave_gradients(
 ) -> np.ndarray:
     """Those of cosines and sines: b cos - a sin of pairs, -c sin of phased cosines, times the frequencies."""
     angles, phases = rows @ frequencies.T, waves.wave_phases()
+    if waves.quantizer is not None:  # integers measure from a centre of theirs
+        angles -= waves.wave_vectors() @ np.broadcast_to(waves.quantizer.center, waves.inputs)
     directions = np.sin(step * frequencies) / step if step else frequencies
-    height = float(waves.height("float64")) * (waves.limit / np.sqrt(2.0 / waves.columns) if waves.is_integer else 1.0)
+    height = float(waves.limit if waves.is_integer else waves.height("float64"))
     pairs = len(frequencies) - len(phases)
     angles[:, pairs:] += phases
     cosines, sines = height * np.cos(angles[:, :pairs]), height * np.sin(angles)

@@ -11,17 +11,19 @@ Rounds work on a sample of the rows, with few features and in floats, so that le
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
 from .. import ops
+from ..arrays import to_host
 from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import different_rows, median_bandwidth, median_factor, times_median
 from ..blocks import Block, MemoryBlocks
-from ..costs import FOLDS
+from ..config import memory_budget
+from ..costs import FOLDS, fold_bytes
 from ..moments import Moments, times_columns
 from ..penalties import LeftOut
 from ..penalties.search import candidates, smallest
@@ -34,8 +36,16 @@ from .importances import gathered
 from .metric_learning import GradientProducts, from_moments, has_gradients, has_moments
 from .trials import FEWEST, TRIED, Choice, design_of, is_noise
 
+if TYPE_CHECKING:
+    from .preparation import PreparedData
+
 METRICS = ("diagonal", "full", "auto")
-ROWS, FEATURES = 1 << 14, 2048  # of a round
+ROWS, NUMBERS, LEAST = (
+    1 << 14,
+    1 << 24,
+    1 << 10,
+)  # of a round: most rows, most numbers in them, fewest rows of wide ones
+FEATURES = 2048  # of a round, if their sums find room
 OTHERS = 1 << 12  # rows of a round whose loss has no sums
 FACTORS, TRIAL = (1.0, 0.5, 2.0), 512  # of the median distance, and the features with which they are compared
 GRADIENTS, NEIGHBOURS = 1 << 11, 1 << 16  # rows whose gradients are taken; rows made of their neighbours
@@ -91,7 +101,7 @@ class Round(NamedTuple):
         return f"{name} {self.judged.error:.4g}"
 
 
-def learn_metric(model: Any, basis: Basis, ready: Any) -> tuple[LearnedMetric, np.ndarray | None]:
+def learn_metric(model: Any, basis: Basis, ready: PreparedData) -> tuple[LearnedMetric, np.ndarray | None]:
     """The metric that a model asks for, learned from rows made ready, and its R; the basis gets a bandwidth for it."""
     if model.metric is None:
         return LearnedMetric(), None
@@ -105,6 +115,26 @@ def learn_metric(model: Any, basis: Basis, ready: Any) -> tuple[LearnedMetric, n
     if bandwidth is not None:
         basis.set_params(bandwidth=bandwidth)
     return LearnedMetric(*learned), root
+
+
+def refitted_design(model: Any, ready: PreparedData) -> Design:
+    """The design after the metric was learned again: first from the sums at hand, where these tell it."""
+    if model.metric is None:
+        raise ValueError("refit_metric needs a metric to learn: set_params(metric='diagonal'), 'full' or 'auto' first.")
+    fitted, basis = model.basis_, model._chosen_basis()
+    basis.set_params(precision=fitted.precision, random_state=fitted.seed_)
+    basis = basis.sized(int(fitted.n_components))
+    require_columns(model, basis, ready.blocks.n_columns)
+    found = MetricSearch(model, basis, ready, known=model).run()
+    if found.bandwidth is not None:
+        basis.set_params(bandwidth=found.bandwidth)
+    model._metric = found.metric
+    return design_of(model._choice, basis, ready.sample, ready.largest, found.root)
+
+
+def sampled_for_rounds(columns: int) -> tuple[int, int]:
+    """How many rows rounds take at most, and the seed that chooses them."""
+    return min(ROWS, max(LEAST, NUMBERS // max(columns, 1))), SEED
 
 
 def require_columns(model: Any, basis: Basis, columns: int) -> None:
@@ -122,12 +152,14 @@ def require_columns(model: Any, basis: Basis, columns: int) -> None:
 class MetricSearch:
     """Rounds on a sample of rows, with few features."""
 
-    def __init__(self, model: Any, basis: Basis, ready: Any) -> None:
-        self.model, self.choice, self.ready = model, model._choice, ready
-        self.basis = basis.sized(min(int(basis.n_components), FEATURES)).set_params(precision=None)
+    def __init__(self, model: Any, basis: Basis, ready: PreparedData, known: Any = None) -> None:
+        self.model, self.choice, self.ready, self.known = model, model._choice, ready, known
+        room = int(np.sqrt(memory_budget() / fold_bytes(1)))
+        self.basis = basis.sized(min(int(basis.n_components), FEATURES, room)).set_params(precision=None)
         self.by_sums = model._loss().quadratic and model.max_coefficient is None
-        count = ROWS if self.by_sums else OTHERS
-        self.block: Block = ready.blocks.take(sample_rows(ready.blocks.n_rows, count, seed=SEED)).on_host()
+        count, seed = sampled_for_rounds(ready.blocks.n_columns)
+        count = count if self.by_sums else min(count, OTHERS)
+        self.block: Block = ready.blocks.take(sample_rows(ready.blocks.n_rows, count, seed=seed)).on_host()
         rows = different_rows(ready.sample)
         scaler = design_of(Choice(self.choice.scale, 0.0, ""), self.few(), ready.sample, ready.largest).scaler
         self.rows = rows if scaler is None else scaler(rows)  # scaled, a few of them
@@ -159,7 +191,8 @@ class MetricSearch:
     def rounds_of(self, kind: str, first: Round) -> list[Round]:
         found, last = [], first
         for number in range(1, int(self.model.metric_rounds) + 1):
-            matrix = self.matrix_of(last, kind == "diagonal")
+            matrix = self.at_hand(kind == "diagonal") if number == 1 else None
+            matrix = self.matrix_of(last, kind == "diagonal") if matrix is None else matrix
             if matrix is None:
                 break
             root = root_of(matrix)
@@ -175,18 +208,25 @@ class MetricSearch:
 
     # ---- the metric ----
 
+    def at_hand(self, diagonal: bool) -> np.ndarray | None:
+        """M from all rows that a fitted model has sums of, if it has any that tell it."""
+        model = self.known
+        if model is None or model.sums_ is None or model._widest is not None or not has_moments(model.design_):
+            return None
+        coefficients = to_host(model._refresh().solution.coefficients)
+        return normalised(from_moments(model.design_, model.moments_, self.in_spreads(coefficients), diagonal))
+
     def matrix_of(self, last: Round, diagonal: bool) -> np.ndarray | None:
-        """M of the last fit, its largest diagonal entry 1; None if the model is constant."""
-        design, judged = last.design, last.judged
-        # Outputs count alike, whatever their units.
+        """M of the last round; None if its model is constant."""
+        design, coefficients = last.design, self.in_spreads(last.judged.coefficients)
+        if last.judged.sums is not None and has_moments(design):
+            return normalised(from_moments(design, last.judged.sums, coefficients, diagonal))
+        return normalised(self.by_rows(design, coefficients, diagonal))
+
+    def in_spreads(self, coefficients: np.ndarray) -> np.ndarray:
+        """Coefficients of targets that count alike, whatever their units."""
         sizes = np.ones(1) if self.model._classifies else np.std(self.block.y, axis=0)
-        coefficients = judged.coefficients / np.where(sizes > 0, sizes, 1.0)
-        if judged.sums is not None and has_moments(design):
-            found = from_moments(design, judged.sums, coefficients, diagonal)
-        else:
-            found = self.by_rows(design, coefficients, diagonal)
-        largest = float((found if diagonal else found.diagonal()).max())
-        return found / largest if np.isfinite(found).all() and largest > 0 else None
+        return coefficients / np.where(sizes > 0, sizes, 1.0)
 
     def by_rows(self, design: Design, coefficients: np.ndarray, diagonal: bool) -> np.ndarray:
         """By the gradients of some of the rows, or by the scores of their neighbours."""
@@ -276,6 +316,12 @@ def by_folds(problem: Problem, share: float) -> Judged:
         errors, alpha = np.array([left.criterion(fold[None]) for fold in made[best]]) / max(size, 1e-300), alphas[best]
     solution = solve_sums(folded, problem.scale, float(alpha), problem.intercept, None)
     return Judged(errors, np.asarray(solution.coefficients), folded.total())
+
+
+def normalised(matrix: np.ndarray) -> np.ndarray | None:
+    """M over its largest diagonal entry; None if there is no gradient, or no end to it."""
+    largest = float((matrix if matrix.ndim == 1 else matrix.diagonal()).max())
+    return matrix / largest if np.isfinite(matrix).all() and largest > 0 else None
 
 
 def root_of(matrix: np.ndarray) -> np.ndarray:

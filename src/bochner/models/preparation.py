@@ -21,6 +21,7 @@ from ..streams import sample_rows
 from ..validation import require_finite
 from . import trials
 from .checks import check_weights
+from .metric_rounds import sampled_for_rounds
 from .sampling import RowsByNumber, Sample
 from .targets import TargetCoding, TargetKind
 
@@ -139,7 +140,7 @@ def prepare_blocks(
     checked = blocks.map(CheckedRows(tuple(model._dtypes())))
     summary: DataSummary | None = None
     if first or whole:
-        summary = summary_of(model, checked, sampled_rows(checked))
+        summary = summary_of(model, checked, sampled_rows(model, checked))
         if not summary.weight > 0:
             raise ValueError("sample_weight must not be all zero.")
         rows = summary.rows
@@ -167,9 +168,11 @@ def summary_of(model: Any, blocks: Blocks, wanted: np.ndarray | None = None) -> 
     return found
 
 
-def sampled_rows(blocks: Blocks) -> np.ndarray:
+def sampled_rows(model: Any, blocks: Blocks) -> np.ndarray:
     """The numbers of the rows that later steps take: the first pass draws them all, if there is room for them."""
-    numbers = np.unique(np.concatenate([sample_rows(blocks.n_rows, most, seed=seed) for most, seed in SAMPLES]))
+    learns = getattr(model, "metric", None) is not None
+    samples = (*SAMPLES, sampled_for_rounds(blocks.n_columns)) if learns else SAMPLES
+    numbers = np.unique(np.concatenate([sample_rows(blocks.n_rows, most, seed=seed) for most, seed in samples]))
     return numbers if 8 * len(numbers) * blocks.n_columns <= memory_budget() // 32 else numbers[:0]
 
 
