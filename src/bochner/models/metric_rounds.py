@@ -47,11 +47,12 @@ ROWS, NUMBERS, LEAST = (
 )  # of a round: most rows, most numbers in them, fewest rows of wide ones
 FEATURES = 2048  # of a round, if their sums find room
 OTHERS = 1 << 12  # rows of a round whose loss has no sums
-FACTORS, TRIAL = (1.0, 0.5, 2.0), 512  # of the median distance, and the features with which they are compared
+FACTORS, TRIAL = (0.5, 2.0), 512  # of the median distance, and the features with which they are compared
 GRADIENTS, NEIGHBOURS = 1 << 11, 1 << 16  # rows whose gradients are taken; rows made of their neighbours
 MOST_FULL, MOST_STEPS = 2048, 512  # columns of a full metric, and of one by differences
 RIDGE = 1e-6  # beside the largest entry of M, so that no column is lost for ever
 DIGITS = 9  # of the entries of R, so that they do not hang on the last bits of a sum
+DOUBT = 0.5  # standard errors by which the best round must be better than a simpler one
 SEED = 13  # of the rows of a round
 
 
@@ -154,12 +155,13 @@ class MetricSearch:
 
     def __init__(self, model: Any, basis: Basis, ready: PreparedData, known: Any = None) -> None:
         self.model, self.choice, self.ready, self.known = model, model._choice, ready, known
-        room = int(np.sqrt(memory_budget() / fold_bytes(1)))
-        self.basis = basis.sized(min(int(basis.n_components), FEATURES, room)).set_params(precision=None)
         self.by_sums = model._loss().quadratic and model.max_coefficient is None
         count, seed = sampled_for_rounds(ready.blocks.n_columns)
         count = count if self.by_sums else min(count, OTHERS)
         self.block: Block = ready.blocks.take(sample_rows(ready.blocks.n_rows, count, seed=seed)).on_host()
+        # More features than rows tell no more.
+        most = min(FEATURES, max(self.block.X.shape[0], TRIAL), int(np.sqrt(memory_budget() / fold_bytes(1))))
+        self.basis = basis.sized(min(int(basis.n_components), most)).set_params(precision=None)
         rows = different_rows(ready.sample)
         scaler = design_of(Choice(self.choice.scale, 0.0, ""), self.few(), ready.sample, ready.largest).scaler
         self.rows = rows if scaler is None else scaler(rows)  # scaled, a few of them
@@ -176,10 +178,7 @@ class MetricSearch:
         kinds = ["diagonal", "full"] if self.model.metric == "auto" else [self.model.metric]
         kinds = [kind for kind in kinds if kind != "full" or self.ready.blocks.n_columns <= MOST_FULL]
         rounds = [first, *(one for kind in kinds for one in self.rounds_of(kind, first))]
-        best = rounds[0]
-        for one in rounds[1:]:
-            if not is_noise(best.judged.errors - one.judged.errors):
-                best = one
+        best = simplest(rounds)
         what = "squared error relative to that of the mean" if self.by_sums else "loss"
         told = f"{', '.join(one.told for one in rounds)} ({what}, rows left out of {self.block.X.shape[0]:,}"
         told += f", {int(self.basis.n_components):,} features); {best.told.rsplit(' ', 1)[0]} is kept"
@@ -195,8 +194,7 @@ class MetricSearch:
             matrix = self.matrix_of(last, kind == "diagonal") if matrix is None else matrix
             if matrix is None:
                 break
-            root = root_of(matrix)
-            factor = self.best_factor(root, last.factor)
+            matrix, factor = self.best_trial(matrix, last.factor)
             last = self.made(kind, number, factor, matrix)
             found.append(last)
         return found
@@ -267,15 +265,23 @@ class MetricSearch:
         basis = basis if bandwidth is None else basis.sized(int(basis.n_components)).set_params(bandwidth=bandwidth)
         return design_of(self.choice, basis, self.ready.sample, self.ready.largest, root)
 
-    def best_factor(self, root: np.ndarray, last: float) -> float:
-        """Of the last factor, its half and its double the one of smallest error on few rows with few features."""
+    def best_trial(self, matrix: np.ndarray, last: float) -> tuple[np.ndarray, float]:
+        """M or M^(1/2), which is half as far from no metric at all; then the last factor, its half or its double.
+
+        Whichever has the smallest error on few rows with few features.
+        """
         some = self.block.only(sample_rows(self.block.X.shape[0], TRIED, seed=SEED))
-        tried: dict[float, Judged] = {}
-        for factor in (last * f for f in FACTORS):
-            design = self.designed(self.few(), self.stretched(root, factor), factor)
-            tried[factor] = self.judged(design, some)
-        best = min(tried, key=lambda f: tried[f].error)
-        return last if is_noise(tried[last].errors - tried[best].errors) else best
+
+        def error(one: np.ndarray, factor: float) -> float:
+            design = self.designed(self.few(), self.stretched(root_of(one), factor), factor)
+            return self.judged(design, some).error
+
+        half = root_of(matrix)
+        half = half / (half if half.ndim == 1 else half.diagonal()).max()
+        whole, tempered = error(matrix, last), error(half, last)
+        best = matrix if whole <= tempered else half
+        errors = {last: min(whole, tempered), **{last * f: error(best, last * f) for f in FACTORS}}
+        return best, min(errors, key=lambda factor: errors[factor])
 
     # ---- errors of rows left out ----
 
@@ -299,6 +305,12 @@ class MetricSearch:
         weight = np.ones(len(scores)) if left.weight is None else left.weight
         losses = np.asarray(self.model._loss().value(scores, np.asarray(left.y, dtype=np.float64)))
         return Judged(losses * weight / max(float(weight.sum()), 1e-300), solution.coefficients, None)
+
+
+def simplest(rounds: list[Round]) -> Round:
+    """Of rounds from simple to less so, the first that is no worse than the best but for noise."""
+    best = min(rounds, key=lambda one: one.judged.error)
+    return next(one for one in rounds if is_noise(one.judged.errors - best.judged.errors, DOUBT) or one is best)
 
 
 def by_folds(problem: Problem, share: float) -> Judged:
