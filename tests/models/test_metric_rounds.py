@@ -318,7 +318,27 @@ def test_sparse_rows():
 
     rows = scipy.sparse.random(300, 30, density=0.2, format="csr", random_state=0)
     targets = np.asarray(rows[:, 0].todense()).ravel() * 3 + np.asarray(rows[:, 1].todense()).ravel() ** 2
-    for metric in ("diagonal", "full"):
-        model = regressor(RandomFourier(100), metric, metric_rounds=1).fit(rows, targets)
+    for basis, metric in (
+        (RandomFourier(100), "diagonal"),
+        (RandomFourier(100), "full"),
+        (RandomRidge(100), "diagonal"),
+    ):
+        model = regressor(basis, metric, metric_rounds=1).fit(rows, targets)
         np.testing.assert_allclose(model.predict(rows.toarray()), model.predict(rows), rtol=1e-6, atol=1e-8)
         assert model.metric_ is not None and model.feature_importances_.argmax() == 0
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("metric", ["diagonal", "full"])
+def test_tensors_learn_the_metric_of_arrays(metric):
+    """Rounds take sampled rows on the host; the fit stays in torch."""
+    import torch
+
+    arrays = regressor(RandomFourier(60), metric, metric_rounds=1).fit(X, Y)
+    tensors = regressor(RandomFourier(60), metric, metric_rounds=1).fit(torch.tensor(X), torch.tensor(Y))
+    np.testing.assert_allclose(tensors.metric_, arrays.metric_, atol=1e-7)
+    found = tensors.predict(torch.tensor(NEW))
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(found.numpy(), arrays.predict(NEW), rtol=1e-4, atol=1e-4)
+    tensors.refit_metric(torch.tensor(X), torch.tensor(Y))
+    assert tensors.score(torch.tensor(NEW), torch.tensor(TRUE)) > 0.8

@@ -16,35 +16,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from .. import ops
 from ..arrays import to_host
 from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import different_rows, median_bandwidth, median_factor, times_median
 from ..blocks import Block, MemoryBlocks
 from ..config import memory_budget
-from ..costs import FOLDS, fold_bytes
-from ..moments import Moments, times_columns
-from ..penalties import LeftOut
-from ..penalties.search import candidates, smallest
-from ..solvers.primal import solve_sums
-from ..solvers.problem import Problem, fold_of
-from ..solvers.sums import MomentsOf
+from ..costs import fold_bytes
 from ..streams import sample_rows
-from .fitting import fit_problem
 from .importances import gathered
+from .metric_errors import Judged, by_folds, by_held_out
 from .metric_learning import GradientProducts, from_moments, has_gradients, has_moments
-from .trials import FEWEST, TRIED, Choice, design_of, is_noise
+from .trials import FEWEST, TRIED, Choice, design_of, is_noise, moved_by_diagonal
 
 if TYPE_CHECKING:
     from .preparation import PreparedData
 
 METRICS = ("diagonal", "full", "auto")
-ROWS, NUMBERS, LEAST = (
-    1 << 14,
-    1 << 24,
-    1 << 10,
-)  # of a round: most rows, most numbers in them, fewest rows of wide ones
+ROWS, NUMBERS, LEAST = 1 << 14, 1 << 24, 1 << 10  # most rows of a round and numbers in them; fewest rows of wide ones
 FEATURES = 2048  # of a round, if their sums find room
 OTHERS = 1 << 12  # rows of a round whose loss has no sums
 FACTORS, TRIAL = (0.5, 2.0), 512  # of the median distance, and the features with which they are compared
@@ -71,18 +60,6 @@ class Found(NamedTuple):
     metric: LearnedMetric
     root: np.ndarray | None = None
     bandwidth: str | None = None
-
-
-class Judged(NamedTuple):
-    """Errors of parts of the rows by models that do not know them; a model of all, and its sums if there are any."""
-
-    errors: np.ndarray
-    coefficients: np.ndarray
-    sums: Moments | None
-
-    @property
-    def error(self) -> float:
-        return float(np.sum(self.errors))
 
 
 class Round(NamedTuple):
@@ -257,7 +234,7 @@ class MetricSearch:
     def stretched(self, root: np.ndarray, factor: float) -> np.ndarray:
         if self.has_bandwidth:
             return root
-        moved = self.rows @ root if root.ndim == 2 else self.rows * root
+        moved = self.rows @ root if root.ndim == 2 else moved_by_diagonal(self.rows, root)
         return np.round(root * (median_bandwidth(self.rows, 2.0) / median_bandwidth(moved, 2.0) / factor), DIGITS)
 
     def designed(self, basis: Basis, root: np.ndarray | None, factor: float) -> Design:
@@ -283,51 +260,18 @@ class MetricSearch:
         errors = {last: min(whole, tempered), **{last * f: error(best, last * f) for f in FACTORS}}
         return best, min(errors, key=lambda factor: errors[factor])
 
-    # ---- errors of rows left out ----
-
     def judged(self, design: Design, block: Block) -> Judged:
-        problem = self.model._problem(design, MemoryBlocks(*block[:3]))
-        return by_folds(problem, self.share(block)) if self.by_sums else self.held_out(design, block)
-
-    def share(self, block: Block) -> float:
-        """The share of all rows that these are: a penalty that was given is for all of them."""
-        return block.X.shape[0] / max(self.ready.blocks.n_rows, 1)
-
-    def held_out(self, design: Design, block: Block) -> Judged:
-        """A fifth of the rows is left out of a fit with the loss of the model."""
-        folds = fold_of(block, FOLDS)
-        known, left = block.only(folds != 0), block.only(folds == 0)
-        problem = self.model._problem(design, MemoryBlocks(*known[:3]))
-        solver, reason = self.model._solver_for(design, known.X.shape[0])
-        solution = fit_problem(problem, solver, reason).fit.solution
-        weights = times_columns(design.scale_, solution.coefficients)
-        scores = ops.scores(design.features(left.X), weights) + solution.intercepts
-        weight = np.ones(len(scores)) if left.weight is None else left.weight
-        losses = np.asarray(self.model._loss().value(scores, np.asarray(left.y, dtype=np.float64)))
-        return Judged(losses * weight / max(float(weight.sum()), 1e-300), solution.coefficients, None)
+        """Errors of rows left out: of five folds, from sums; of a fifth of the rows if the loss has none."""
+        if not self.by_sums:
+            return by_held_out(self.model, design, block)
+        share = block.X.shape[0] / max(self.ready.blocks.n_rows, 1)  # a penalty that was given is for all rows
+        return by_folds(self.model._problem(design, MemoryBlocks(*block[:3])), share)
 
 
 def simplest(rounds: list[Round]) -> Round:
     """Of rounds from simple to less so, the first that is no worse than the best but for noise."""
     best = min(rounds, key=lambda one: one.judged.error)
     return next(one for one in rounds if is_noise(one.judged.errors - best.judged.errors, DOUBT) or one is best)
-
-
-def by_folds(problem: Problem, share: float) -> Judged:
-    """Squared errors of folds from sums, relative to that of the mean, at the best penalty; and the model of all."""
-    folded = problem.blocks.reduce(MomentsOf.problem(problem, FOLDS), title="moments")
-    left = LeftOut(folded, problem.scale, problem.intercept, problem.classifies, problem.linear_columns)
-    asked = "auto" if isinstance(problem.asked, str) else np.asarray(problem.asked) * share
-    alphas = candidates(asked, folded.square_sum(problem.scale, problem.intercept))
-    if not left.numbers:
-        errors, alpha = np.ones(1), float(alphas[-1])
-    else:
-        criteria, made = left.search(alphas)
-        best = smallest(criteria)
-        size = float(np.sum(left.deviations) if left.classifies else np.count_nonzero(left.deviations))
-        errors, alpha = np.array([left.criterion(fold[None]) for fold in made[best]]) / max(size, 1e-300), alphas[best]
-    solution = solve_sums(folded, problem.scale, float(alpha), problem.intercept, None)
-    return Judged(errors, np.asarray(solution.coefficients), folded.total())
 
 
 def normalised(matrix: np.ndarray) -> np.ndarray | None:
