@@ -42,9 +42,10 @@ cosines and sines,
 the average gradient outer product (Radhakrishnan et al., Science 2024) without reading a row again, exact after `merge`
 and `forget`. Where frequencies have heavy tails, sin(h W)/h for W makes it that of differences of step h = 0.5. One
 round: fit, M, features of x R with R = (M / max diag M + 1e-6 I)^(1/2), fit again. M is in the units of the scaled
-columns, whatever metric the fit was in. In each round sampled rows decide whether M or M^(1/2) serves better, and the
-bandwidth: the median distance in the new metric, its half or its double. Of `metric_rounds` rounds, and of none, the
-one of smallest held-out error is kept, a simpler one where the difference is noise.
+columns (in the spreads of columns that are not scaled), whatever metric the fit was in. In each round sampled rows
+decide whether M itself serves better or what is half way to it, M^(1/2); and the bandwidth: the median distance in the
+new metric, its half or its double. Of `metric_rounds` rounds, and of none, the one of smallest held-out error is kept,
+a simpler one where the difference is noise.
 
 - `metric_`: M in force, its largest diagonal entry 1: a diagonal, or a matrix whose eigenvectors are the directions
   that matter; None if none was better than none. `feature_importances_`: diag(M) times the variances, as shares.

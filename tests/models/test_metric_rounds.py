@@ -121,6 +121,18 @@ def test_a_full_metric_turns_with_the_rows():
     assert abs(direction @ [2, 1, 0, 0]) / np.sqrt(5) > 0.98
 
 
+@pytest.mark.parametrize("metric", ["diagonal", "full"])
+def test_columns_of_other_units_count_alike_where_they_are_not_scaled(metric):
+    """In their spreads, the metric is that of columns of one unit, though distances were others to begin with."""
+    kernel = RandomFourier(200, kernel="laplacian")
+    units = np.array([1e3, 1e-3, *[1.0] * 8])
+    model = regressor(kernel, metric, scale=None, metric_rounds=3).fit(X * units, Y)
+    diagonal = model.metric_ if metric == "diagonal" else model.metric_.diagonal()
+    assert set(np.argsort(diagonal)[-3:]) == {0, 1, 2}
+    plain = regressor(kernel, None, scale=None).fit(X * units, Y)
+    assert 1 - model.score(NEW * units, TRUE) < 0.7 * (1 - plain.score(NEW * units, TRUE))
+
+
 def test_targets_of_other_units_count_alike():
     both = regressor().fit(X, np.column_stack([1e6 * X[:, 3], Y]))
     assert both.metric_[[0, 1, 2, 3]].min() > 5 * both.metric_[4:].max()
@@ -142,15 +154,17 @@ def test_from_moments_it_is_that_of_the_rows(basis, metric):
     assert has_moments(design)
     sums = bochner.models.base.Moments.of(design.features(X), Y[:, None])
     for diagonal in (False, True):
-        products = GradientProducts(design.map, coefficients, diagonal)
+        products = GradientProducts(design.map, coefficients, 0.7, diagonal)
         by_rows = products.mean(MemoryBlocks(X, Y, None).reduce(products))
-        np.testing.assert_allclose(from_moments(design, sums, coefficients, diagonal), by_rows, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            from_moments(design, sums, coefficients, 0.7, diagonal), by_rows, rtol=1e-6, atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("precision", ["int8", "int14"])
 def test_from_exact_sums_it_is_that_of_floats(precision):
     model = regressor(RandomFourier(60), "full", precision=precision, metric_rounds=1).fit(X, Y)
-    found = from_moments(model.design_, model.moments_, model.solution_.coefficients, False)
+    found = from_moments(model.design_, model.moments_, model.solution_.coefficients, 1.0, False)
     by_rows = row_gradients(model.design_.map, X, model.solution_.coefficients)[:, :, 0]
     expected = by_rows.T @ by_rows / len(X)
     np.testing.assert_allclose(found, expected, atol=0.05 * expected.max())
@@ -234,10 +248,10 @@ def test_the_metric_stays_when_rows_come_and_go(precision):
     model.merge(other).forget(X[:200], Y[:200])
     assert np.array_equal(model.metric_, metric) and model.design_.identity() == design.identity()
     assert model.score(NEW, TRUE) > 0.8 and model.feature_importances_.shape == (10,)
-    whole = from_moments(design, model.moments_, model.solution_.coefficients, True)
+    whole = from_moments(design, model.moments_, model.solution_.coefficients, 1.0, True)
     again = from_moments(
         design, bochner.models.base.Moments.of(design.features(X), Y[:, None] - model._offset),
-        model.solution_.coefficients, True,
+        model.solution_.coefficients, 1.0, True,
     )  # fmt: skip
     np.testing.assert_allclose(whole, again, rtol=1e-8)
     model.refit_metric(X, Y)

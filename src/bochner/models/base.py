@@ -426,8 +426,9 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
     def metric_(self) -> np.ndarray | None:
         """The learned metric M: what features see as the squared distance of rows is (x - z)'M(x - z).
 
-        A diagonal of shape (n_columns,) or a matrix (n_columns, n_columns), in the units of the scaled columns, its
-        largest diagonal entry 1; None if no metric was learned, or none was better than none.
+        A diagonal of shape (n_columns,) or a matrix (n_columns, n_columns), its largest diagonal entry 1, in the units
+        of the scaled columns, or in the spreads of columns that are not scaled; None if no metric was learned, or none
+        was better than none.
         """
         self._refresh()
         return self._metric.matrix

@@ -38,18 +38,19 @@ def average_gradient_outer_product(
     coefficients: np.ndarray,
     frequencies: np.ndarray,
     linear: np.ndarray,
-    step: float = 0.0,
+    step: float | np.ndarray = 0.0,
     diagonal: bool = False,
 ) -> np.ndarray:
     """M (d, d), or its diagonal, of the models in the columns of `coefficients` (features, outputs), for features as
     the sums have them.
 
     The features are interleaved pairs cos<w, x>, sin<w, x> of the `frequencies` (pairs, d), after as many others as
-    there are rows more; those are the columns of x themselves, whose slopes are `linear` (d, outputs).
+    there are rows more; those are the columns of x themselves, whose slopes are `linear` (d, outputs). Differences have
+    one step, or one for each column; 0 is the gradient itself.
     """
     first, weight = len(coefficients) - 2 * len(frequencies), float(sums.weight)
     mean = np.asarray(sums.sum_z[first:], dtype=np.float64) / weight
-    directions = np.sin(step * frequencies) / step if step else frequencies
+    directions = stepped(frequencies, step)
     a, b = coefficients[first::2], coefficients[first + 1 :: 2]
     # The slope of a pair is b cos - a sin: with the signs of (b, -a) its products are those of the Gram matrix.
     slopes = np.stack([b, -a], axis=1).reshape(-1, coefficients.shape[1])
@@ -69,19 +70,26 @@ def average_gradient_outer_product(
     return total + mixed + mixed.T + linear @ linear.T
 
 
+def stepped(frequencies: np.ndarray, step: float | np.ndarray) -> np.ndarray:
+    """sin(h w)/h: what the slope of a wave becomes by symmetric differences of step h; w itself without steps."""
+    return np.asarray(np.sin(step * frequencies) / step) if np.any(step) else frequencies
+
+
 def has_moments(design: Design) -> bool:
     """Whether the sums of a design tell its gradients: all its features are pairs of waves."""
     waves = design.basis.map_
     return isinstance(waves, WaveMap) and not len(waves.wave_phases())
 
 
-def from_moments(design: Design, sums: Moments, coefficients: np.ndarray, diagonal: bool) -> np.ndarray:
-    """M of a design with pairs, in the units of its scaled columns."""
+def from_moments(
+    design: Design, sums: Moments, coefficients: np.ndarray, units: float | np.ndarray, diagonal: bool
+) -> np.ndarray:
+    """M of a design with pairs, of its scaled columns, whose spreads are `units`."""
     weights = to_host(times_columns(design.scale_, coefficients))
     slopes = scaled_slopes(design.map, coefficients)
     host = Moments(*(to_host(part) for part in vars(sums).values()))
     return average_gradient_outer_product(
-        host, weights, effective_frequencies(design.map), slopes, step_of(design.map), diagonal
+        host, weights, effective_frequencies(design.map), slopes, step_of(design.map) * units, diagonal
     )
 
 
@@ -97,7 +105,7 @@ def effective_frequencies(design: DesignMap) -> np.ndarray:
 
 
 def step_of(design: DesignMap) -> float:
-    """The step of differences: none where frequencies have light tails."""
+    """The step of differences, in spreads: none where frequencies have light tails."""
     inner = design.map.map if isinstance(design.map, Metric) else design.map
     kernel: Kernel | None = inner.kernel if isinstance(inner, FrequencyMap) else None
     light = isinstance(kernel, Gaussian) or (isinstance(kernel, Stable) and kernel.p == kernel.q == 2.0)
@@ -121,11 +129,12 @@ def scaled_slopes(design: DesignMap, coefficients: np.ndarray) -> np.ndarray:
 class GradientProducts(SumOf):
     """The weighted sum of g g', or of its diagonal, over rows; of all outputs. The last number is the weight.
 
-    `coefficients` are those of the columns of a design, after their scale.
+    `coefficients` are those of the columns of a design, after their scale; `units` the spreads of its scaled columns.
     """
 
     design: DesignMap
     coefficients: np.ndarray
+    units: float | np.ndarray
     diagonal: bool
 
     @property
@@ -135,7 +144,7 @@ class GradientProducts(SumOf):
         return 3.0 * near * (self.design.columns + self.design.inputs * self.coefficients.shape[1])
 
     def of(self, block: Block) -> np.ndarray:
-        slopes = row_gradients(self.design, to_dense(block.X), self.coefficients)
+        slopes = row_gradients(self.design, to_dense(block.X), self.coefficients, self.units)
         weight = np.ones(len(slopes)) if block.weight is None else block.weight
         d = slopes.shape[1]
         if self.diagonal:
@@ -157,31 +166,33 @@ def has_gradients(design: DesignMap) -> bool:
     return isinstance(inner, WaveMap) or (inner.has_slopes and not inner.is_integer)
 
 
-def row_gradients(design: DesignMap, X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+def row_gradients(
+    design: DesignMap, X: np.ndarray, coefficients: np.ndarray, units: float | np.ndarray = 1.0
+) -> np.ndarray:
     """Gradients (n, d, outputs) of the scores in scaled columns, or their symmetric differences."""
     rows = np.asarray(X if design.scaler is None else design.scaler(X), dtype=np.float64)
     weights = times_columns(design.scale, coefficients)[design.linear_columns :]
     inner, matrix = (design.map.map, design.map.matrix) if isinstance(design.map, Metric) else (design.map, None)
     if isinstance(inner, WaveMap):
-        found = wave_gradients(inner, rows, weights, effective_frequencies(design), step_of(design))
+        found = wave_gradients(inner, rows, weights, effective_frequencies(design), step_of(design) * units)
     elif has_gradients(design):
         moved = rows if matrix is None else rows * matrix if matrix.ndim == 1 else rows @ matrix
         found = inner.slopes(moved, weights)
         if matrix is not None:
             found = matrix[:, None] * found if matrix.ndim == 1 else matrix @ found
     else:
-        found = differences(design, rows, weights)
+        found = differences(design, rows, weights, np.broadcast_to(STEP * units, rows.shape[1]))
     return np.asarray(found + scaled_slopes(design, coefficients))
 
 
 def wave_gradients(
-    waves: WaveMap, rows: np.ndarray, weights: np.ndarray, frequencies: np.ndarray, step: float
+    waves: WaveMap, rows: np.ndarray, weights: np.ndarray, frequencies: np.ndarray, step: float | np.ndarray
 ) -> np.ndarray:
     """Those of cosines and sines: b cos - a sin of pairs, -c sin of phased cosines, times the frequencies."""
     angles, phases = rows @ frequencies.T, waves.wave_phases()
     if waves.quantizer is not None:  # integers measure from a centre of theirs
         angles -= waves.wave_vectors() @ np.broadcast_to(waves.quantizer.center, waves.inputs)
-    directions = np.sin(step * frequencies) / step if step else frequencies
+    directions = stepped(frequencies, step)
     height = float(waves.limit if waves.is_integer else waves.height("float64"))
     pairs = len(frequencies) - len(phases)
     angles[:, pairs:] += phases
@@ -193,11 +204,11 @@ def wave_gradients(
     return np.stack(found, axis=2)
 
 
-def differences(design: DesignMap, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(f(z + h e_j) - f(z - h e_j)) / 2h of scaled rows z, for each column j."""
+def differences(design: DesignMap, rows: np.ndarray, weights: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """(f(z + h e_j) - f(z - h e_j)) / 2h of scaled rows z, for each column j and its step."""
     n, d = rows.shape
-    moved = np.repeat(rows[None], 2 * d, axis=0)
-    moved[np.arange(d), :, np.arange(d)] += STEP
-    moved[d + np.arange(d), :, np.arange(d)] -= STEP
+    moved, each = np.repeat(rows[None], 2 * d, axis=0), np.arange(d)
+    moved[each, :, each] += steps[:, None]
+    moved[d + each, :, each] -= steps[:, None]
     scores = ops.scores(design.map(moved.reshape(-1, d)), weights).reshape(2, d, n, -1)
-    return np.moveaxis((scores[0] - scores[1]) / (2.0 * STEP), 0, 1)
+    return np.moveaxis((scores[0] - scores[1]) / (2.0 * steps[:, None, None]), 0, 1)

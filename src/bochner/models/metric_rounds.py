@@ -23,6 +23,7 @@ from ..bases.heuristics import different_rows, median_bandwidth, median_factor, 
 from ..blocks import Block, MemoryBlocks
 from ..config import memory_budget
 from ..costs import fold_bytes
+from ..maps.scaling import medians
 from ..streams import sample_rows
 from .importances import gathered
 from .metric_errors import Judged, by_folds, by_held_out
@@ -142,6 +143,8 @@ class MetricSearch:
         rows = different_rows(ready.sample)
         scaler = design_of(Choice(self.choice.scale, 0.0, ""), self.few(), ready.sample, ready.largest).scaler
         self.rows = rows if scaler is None else scaler(rows)  # scaled, a few of them
+        # Columns that are not scaled are measured in their spreads: they may have units of their own.
+        self.units = medians(rows)[1] if scaler is None else np.ones(rows.shape[1])
 
     def few(self) -> Basis:
         return self.basis.sized(min(int(self.basis.n_components), TRIAL))
@@ -189,14 +192,22 @@ class MetricSearch:
         if model is None or model.sums_ is None or model._widest is not None or not has_moments(model.design_):
             return None
         coefficients = to_host(model._refresh().solution.coefficients)
-        return normalised(from_moments(model.design_, model.moments_, self.in_spreads(coefficients), diagonal))
+        return self.normalised(
+            from_moments(model.design_, model.moments_, self.in_spreads(coefficients), self.units, diagonal)
+        )
 
     def matrix_of(self, last: Round, diagonal: bool) -> np.ndarray | None:
         """M of the last round; None if its model is constant."""
         design, coefficients = last.design, self.in_spreads(last.judged.coefficients)
         if last.judged.sums is not None and has_moments(design):
-            return normalised(from_moments(design, last.judged.sums, coefficients, diagonal))
-        return normalised(self.by_rows(design, coefficients, diagonal))
+            return self.normalised(from_moments(design, last.judged.sums, coefficients, self.units, diagonal))
+        return self.normalised(self.by_rows(design, coefficients, diagonal))
+
+    def normalised(self, matrix: np.ndarray) -> np.ndarray | None:
+        """M of columns of spread 1, its largest diagonal entry 1; None if there is no gradient, or no end to it."""
+        matrix = matrix * self.squared_units(matrix)
+        largest = float((matrix if matrix.ndim == 1 else matrix.diagonal()).max())
+        return matrix / largest if np.isfinite(matrix).all() and largest > 0 else None
 
     def in_spreads(self, coefficients: np.ndarray) -> np.ndarray:
         """Coefficients of targets that count alike, whatever their units."""
@@ -205,7 +216,7 @@ class MetricSearch:
 
     def by_rows(self, design: Design, coefficients: np.ndarray, diagonal: bool) -> np.ndarray:
         """By the gradients of some of the rows, or by the scores of their neighbours."""
-        products = GradientProducts(design.map, coefficients, diagonal)
+        products = GradientProducts(design.map, coefficients, self.units, diagonal)
         near = NEIGHBOURS // (2 * design.n_features_in_)
         count = GRADIENTS if has_gradients(design.map) else max(64, min(GRADIENTS, near))
         some = self.block.only(sample_rows(self.block.X.shape[0], count, seed=SEED))
@@ -215,9 +226,19 @@ class MetricSearch:
         """diag(M) times the variances of the scaled columns, as shares."""
         assert matrix is not None
         dense = self.rows.toarray() if scipy.sparse.issparse(self.rows) else self.rows
-        shares = (matrix if matrix.ndim == 1 else matrix.diagonal()) * np.var(dense, axis=0, dtype=np.float64)
+        variances = np.var(dense, axis=0, dtype=np.float64) / self.units**2
+        shares = (matrix if matrix.ndim == 1 else matrix.diagonal()) * variances
         total = float(shares.sum())
         return shares / total if total > 0 else np.full(len(shares), 1.0 / len(shares))
+
+    def squared_units(self, matrix: np.ndarray) -> np.ndarray:
+        """What each entry of M is multiplied by if columns are measured in their spreads."""
+        return self.units**2 if matrix.ndim == 1 else np.outer(self.units, self.units)
+
+    def half_way(self, matrix: np.ndarray) -> np.ndarray:
+        """The geometric mean of M and of the distances of rows as they are: M^(1/2) of the scaled columns."""
+        half = square_root(matrix / self.squared_units(matrix)) * self.squared_units(matrix)
+        return half / (half if half.ndim == 1 else half.diagonal()).max()
 
     # ---- its length scale ----
 
@@ -232,10 +253,12 @@ class MetricSearch:
         return times_median(factor * median_factor(self.basis.bandwidth))
 
     def stretched(self, root: np.ndarray, factor: float) -> np.ndarray:
+        """R for scaled columns as they are, of the length scale that the basis expects."""
+        root = root / (self.units if root.ndim == 1 else self.units[:, None])
         if self.has_bandwidth:
             return root
         moved = self.rows @ root if root.ndim == 2 else moved_by_diagonal(self.rows, root)
-        return np.round(root * (median_bandwidth(self.rows, 2.0) / median_bandwidth(moved, 2.0) / factor), DIGITS)
+        return root * (median_bandwidth(self.rows, 2.0) / median_bandwidth(moved, 2.0) / factor)
 
     def designed(self, basis: Basis, root: np.ndarray | None, factor: float) -> Design:
         bandwidth = self.bandwidth(factor)
@@ -243,7 +266,7 @@ class MetricSearch:
         return design_of(self.choice, basis, self.ready.sample, self.ready.largest, root)
 
     def best_trial(self, matrix: np.ndarray, last: float) -> tuple[np.ndarray, float]:
-        """M or M^(1/2), which is half as far from no metric at all; then the last factor, its half or its double.
+        """M, or what is half way to it from no metric at all; then the last factor, its half or its double.
 
         Whichever has the smallest error on few rows with few features.
         """
@@ -253,8 +276,7 @@ class MetricSearch:
             design = self.designed(self.few(), self.stretched(root_of(one), factor), factor)
             return self.judged(design, some).error
 
-        half = root_of(matrix)
-        half = half / (half if half.ndim == 1 else half.diagonal()).max()
+        half = self.half_way(matrix)
         whole, tempered = error(matrix, last), error(half, last)
         best = matrix if whole <= tempered else half
         errors = {last: min(whole, tempered), **{last * f: error(best, last * f) for f in FACTORS}}
@@ -274,15 +296,15 @@ def simplest(rounds: list[Round]) -> Round:
     return next(one for one in rounds if is_noise(one.judged.errors - best.judged.errors, DOUBT) or one is best)
 
 
-def normalised(matrix: np.ndarray) -> np.ndarray | None:
-    """M over its largest diagonal entry; None if there is no gradient, or no end to it."""
-    largest = float((matrix if matrix.ndim == 1 else matrix.diagonal()).max())
-    return matrix / largest if np.isfinite(matrix).all() and largest > 0 else None
-
-
 def root_of(matrix: np.ndarray) -> np.ndarray:
     """R = (M + 1e-6 I)^(1/2) of a matrix or a diagonal whose largest entry there is 1."""
+    ridge = RIDGE if matrix.ndim == 1 else RIDGE * np.eye(len(matrix))
+    return np.round(square_root(matrix + ridge), DIGITS)
+
+
+def square_root(matrix: np.ndarray) -> np.ndarray:
+    """That of a matrix that is symmetric and not negative, or of a diagonal."""
     if matrix.ndim == 1:
-        return np.round(np.sqrt(matrix + RIDGE), DIGITS)
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0 + RIDGE * np.eye(len(matrix)))
-    return np.round((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T, DIGITS)
+        return np.sqrt(matrix)
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -120,7 +120,8 @@ class RandomFeatureRegressor(Scored, Numeric, MultiOutputRegressor, RandomFeatur
         Share of each column of X in the variance of the predictions: with a learned metric its diagonal times the
         variances of the scaled columns, else Sobol's total index, which is known after `fit`.
     metric_ : ndarray of shape (n_columns,) or (n_columns, n_columns), or None
-        The learned metric in units of the scaled columns, its largest diagonal entry 1; None if there is none.
+        The learned metric, its largest diagonal entry 1, in the units of the scaled columns, or in the spreads of
+        columns that are not scaled; None if there is none.
     basis_ : Basis
         The fitted basis. It takes rows scaled as `design_` scales them.
     design_ : Design
