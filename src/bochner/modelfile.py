@@ -28,7 +28,7 @@ from .models.distribution.given import LinearBasis
 from .models.distribution.scatter import Directions, Reference, Scatter
 from .models.fitting import Fit
 from .models.learned.spectrum import Stage
-from .models.metric_rounds import LearnedMetric
+from .models.metric_search import LearnedMetric
 from .models.saving import KIND, VERSION, kinds_of
 from .models.trials import Choice
 from .moments import FoldedMoments

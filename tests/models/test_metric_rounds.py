@@ -22,7 +22,7 @@ from bochner import (
 )
 from bochner.blocks import MemoryBlocks
 from bochner.models.metric_learning import STEP, GradientProducts, from_moments, has_moments, row_gradients
-from bochner.models.metric_rounds import root_of
+from bochner.models.metric_search import root_of
 
 
 def friedman(rows, columns=10, seed=0, noise=0.5):
@@ -286,7 +286,7 @@ def test_a_fit_that_was_stopped_goes_on_with_the_same_bits(tmp_path, monkeypatch
         with pytest.raises(KeyboardInterrupt):
             regressor(RandomFourier(40), "full").fit(X, Y, checkpoint=tmp_path)
     with monkeypatch.context() as patch:  # the rounds are over
-        patch.setattr("bochner.models.metric_rounds.MetricSearch.run", stopped)
+        patch.setattr("bochner.models.metric_search.MetricSearch.run", stopped)
         again = regressor(RandomFourier(40), "full").fit(X, Y, checkpoint=tmp_path)
     assert np.array_equal(again.metric_, whole.metric_) and np.array_equal(again.predict(NEW), whole.predict(NEW))
 

@@ -50,7 +50,8 @@ from .doubts import FitWarning, doubts, validated_by
 from .explaining import explain, summary
 from .fitting import Limited, fit_problem
 from .importances import column_importances
-from .metric_rounds import METRICS, LearnedMetric, learn_metric, refitted_design
+from .metric_rounds import METRICS, learn_metric, refitted_design
+from .metric_search import LearnedMetric
 from .precision import choose_precision, too_coarse
 from .preparation import DataSummary, PreparedData
 from .sampling import RowsByNumber, Sample

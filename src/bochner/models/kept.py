@@ -28,7 +28,7 @@ from ..fields import (
 )
 from ..moments import FoldedMoments, Moments
 from ..solvers import DoublyStochastic, Solution, Units
-from .metric_rounds import LearnedMetric
+from .metric_search import LearnedMetric
 from .trials import Choice
 
 SQUARES = 1e200  # the largest of what adds up squares

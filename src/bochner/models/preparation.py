@@ -21,7 +21,7 @@ from ..streams import sample_rows
 from ..validation import require_finite
 from . import trials
 from .checks import check_weights
-from .metric_rounds import sampled_for_rounds
+from .metric_search import sampled_for_rounds
 from .sampling import RowsByNumber, Sample
 from .targets import TargetCoding, TargetKind
 

@@ -37,7 +37,7 @@ from .kept import (
     require_sums,
     units_fields,
 )
-from .metric_rounds import LearnedMetric
+from .metric_search import LearnedMetric
 from .trials import Choice
 
 KIND, VERSION = "bochner model", 4
