@@ -28,13 +28,14 @@ from ..streams import sample_rows
 from .importances import gathered
 from .metric_errors import Judged, by_folds, by_held_out
 from .metric_learning import GradientProducts, from_moments, has_gradients, has_moments
-from .trials import FEWEST, TRIED, Choice, design_of, is_noise, moved_by_diagonal
+from .trials import TRIED, Choice, design_of, is_noise, moved_by_diagonal
 
 if TYPE_CHECKING:
     from .preparation import PreparedData
 
 ROWS, NUMBERS, LEAST = 1 << 14, 1 << 24, 1 << 10  # most rows of a round and numbers in them; fewest rows of wide ones
 FEATURES = 2048  # of a round, if their sums find room
+FEWEST = 30  # rows that a metric is learned from
 OTHERS = 1 << 12  # rows of a round whose loss has no sums
 FACTORS, TRIAL = (0.5, 2.0), 512  # of the median distance, and the features with which they are compared
 GRADIENTS, NEIGHBOURS = 1 << 11, 1 << 16  # rows whose gradients are taken; rows made of their neighbours
