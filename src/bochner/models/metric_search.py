@@ -31,9 +31,10 @@ from .metric_learning import GradientProducts, from_moments, has_gradients, has_
 from .parameters import ModelParameters
 from .preparation import PreparedData
 from .sampling import SEED, sampled_for_rounds
-from .trials import FEWEST, TRIED, Choice, design_of, is_noise, moved_by_diagonal
+from .trials import TRIED, Choice, design_of, is_noise, moved_by_diagonal
 
 FEATURES = 2048  # of a round, if their sums find room
+FEWEST = 30  # rows that a metric is learned from
 OTHERS = 1 << 12  # rows of a round whose loss has no sums
 FACTORS, TRIAL = (0.5, 2.0), 512  # of the median distance, and the features with which they are compared
 GRADIENTS, NEIGHBOURS = 1 << 11, 1 << 16  # rows whose gradients are taken; rows made of their neighbours
