@@ -50,6 +50,9 @@ a simpler one where the difference is noise.
 - `metric_`: M in force, its largest diagonal entry 1: a diagonal, or a matrix whose eigenvectors are the directions
   that matter; None if none was better than none. `feature_importances_`: diag(M) times the variances, as shares.
 - Rounds take at most 16,384 rows (fewer of wide tables) and 2,048 features, in floats; the fit that follows takes all.
+- The errors of rounds are those of a fifth of the rows that the metric does not know. The folds behind `cv_score_` and
+  the penalty of the fit itself do know it: with a full metric of many columns and few rows they promise too much, and
+  'auto' tries a full one only where the rows outnumber the square of the columns.
 - Other bases: gradients of sampled rows for `RandomMaxout`, `GatedLinear` and `RandomRidge`, differences of scores for
   `RandomStumps` and `RandomBins` (at most 512 columns). Other losses than the squared one: gradients, and the loss of a
   held-out fifth. A full metric takes at most 2,048 columns.
@@ -57,7 +60,7 @@ a simpler one where the difference is noise.
   again from the sums at hand, and fits to the rows. Integer precisions stay exact: x R is computed in integers.
 
 What it gains, {features:,} features, the first fixed split (or 30 % of rows, stratified), error of the default model
-and with `metric="auto"`; "expected" is what its own folds said. Made by `python docs/metric.py`.
+and with `metric="auto"`; "expected" is what the folds of the fit said. Made by `python docs/metric.py`.
 
 | set | kernel | error | with metric | ratio | expected | kept | seconds without, with |
 |---|---|---:|---:|---:|---:|---|---:|

@@ -10,7 +10,7 @@ from .. import ops
 from ..bases.design import Design
 from ..blocks import Block, MemoryBlocks
 from ..costs import FOLDS
-from ..moments import Moments, times_columns
+from ..moments import FoldedMoments, Moments, times_columns
 from ..penalties import LeftOut
 from ..penalties.search import candidates, smallest
 from ..solvers.primal import solve_sums
@@ -21,7 +21,10 @@ from .parameters import ModelParameters
 
 
 class Judged(NamedTuple):
-    """Errors of parts of the rows by models that do not know them; a model of all, and its sums if there are any."""
+    """Errors of rows left out, whose sum is the error; the model of the others, and its sums if there are any.
+
+    Rows left out are out of the metric too: a matrix of many numbers learned from them would know them by heart.
+    """
 
     errors: np.ndarray
     coefficients: np.ndarray
@@ -32,21 +35,24 @@ class Judged(NamedTuple):
         return float(np.sum(self.errors))
 
 
-def by_folds(problem: Problem, share: float) -> Judged:
-    """Squared errors of folds from sums, relative to that of the mean, at the best penalty; and the model of all."""
-    folded = problem.blocks.reduce(MomentsOf.problem(problem, FOLDS), title="moments")
+def by_sums(problem: Problem, block: Block, share: float) -> Judged:
+    """Squared errors of a fifth of the rows, relative to that of the mean, at the penalty that is best for them."""
+    folded = problem.blocks.reduce(MomentsOf.problem(problem, 2), title="moments")
     left = LeftOut(folded, problem.scale, problem.intercept, problem.classifies, problem.linear_columns)
     asked = "auto" if isinstance(problem.asked, str) else np.asarray(problem.asked) * share
     alphas = candidates(asked, folded.square_sum(problem.scale, problem.intercept))
-    if not left.numbers:
-        errors, alpha = np.ones(1), float(alphas[-1])
-    else:
-        criteria, made = left.search(alphas)
-        best = smallest(criteria)
-        size = float(np.sum(left.deviations) if left.classifies else np.count_nonzero(left.deviations))
-        errors, alpha = np.array([left.criterion(fold[None]) for fold in made[best]]) / max(size, 1e-300), alphas[best]
-    solution = solve_sums(folded, problem.scale, float(alpha), problem.intercept, None)
-    return Judged(errors, np.asarray(solution.coefficients), folded.total())
+    best = smallest(left.search(alphas)[0]) if left.numbers else len(alphas) - 1
+    known = FoldedMoments(folded.folds[1:]) if left.numbers else folded
+    solution = solve_sums(known, problem.scale, float(alphas[best]), problem.intercept, None)
+    coefficients = np.asarray(solution.coefficients)
+    if not left.numbers:  # too few rows to leave any out
+        return Judged(np.ones(1), coefficients, known.total())
+    out = block.only(fold_of(block, FOLDS) == 0)
+    weights = times_columns(problem.scale, coefficients)
+    misses = (ops.scores(problem.features(out.X), weights) + solution.intercepts - out.y) ** 2
+    sizes = left.deviations.sum() if left.classifies else left.deviations * max(np.count_nonzero(left.deviations), 1)
+    errors = (misses / np.where(sizes > 0, sizes, np.inf)).sum(axis=1)
+    return Judged(errors if out.weight is None else errors * out.weight, coefficients, known.total())
 
 
 def by_held_out(parameters: ModelParameters, design: Design, block: Block) -> Judged:

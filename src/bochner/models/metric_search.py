@@ -26,7 +26,7 @@ from ..maps.scaling import medians
 from ..moments import Moments
 from ..streams import sample_rows
 from .importances import gathered
-from .metric_errors import Judged, by_folds, by_held_out
+from .metric_errors import Judged, by_held_out, by_sums
 from .metric_learning import GradientProducts, from_moments, has_gradients, has_moments
 from .parameters import ModelParameters
 from .preparation import PreparedData
@@ -123,11 +123,12 @@ class MetricSearch:
             return Found(LearnedMetric(told=f"none: {count} rows are too few to learn from"))
         first = self.made(None, 0, 1.0, None)
         kinds = ["diagonal", "full"] if self.parameters.metric == "auto" else [str(self.parameters.metric)]
-        kinds = [kind for kind in kinds if kind != "full" or self.ready.blocks.n_columns <= MOST_FULL]
+        if len(kinds) == 2 and self.ready.blocks.n_columns > min(MOST_FULL, np.sqrt(self.block.X.shape[0])):
+            kinds = kinds[:1]  # rows are fewer than the numbers of a matrix: it would learn them by heart
         rounds = [first, *(one for kind in kinds for one in self.rounds_of(kind, first))]
         best = simplest(rounds)
         what = "squared error relative to that of the mean" if self.by_sums else "loss"
-        told = f"{', '.join(one.told for one in rounds)} ({what}, rows left out of {self.block.X.shape[0]:,}"
+        told = f"{', '.join(one.told for one in rounds)} ({what}, a fifth left out of {self.block.X.shape[0]:,} rows"
         told += f", {int(self.basis.n_components):,} features); {best.told.rsplit(' ', 1)[0]} is kept"
         if best.kind is None:
             return Found(LearnedMetric(told=told))
@@ -249,11 +250,12 @@ class MetricSearch:
         return best, min(errors, key=lambda factor: errors[factor])
 
     def judged(self, design: Design, block: Block) -> Judged:
-        """Errors of rows left out: of five folds, from sums; of a fifth of the rows if the loss has none."""
+        """Errors of a fifth of the rows, left out of the metric too; the model of the others, from sums or a fit."""
         if not self.by_sums:
             return by_held_out(self.parameters, design, block)
         share = block.X.shape[0] / max(self.ready.blocks.n_rows, 1)  # a penalty that was given is for all rows
-        return by_folds(self.parameters.problem(design, MemoryBlocks(*block[:3]), self.ready.targets.outputs), share)
+        problem = self.parameters.problem(design, MemoryBlocks(*block[:3]), self.ready.targets.outputs)
+        return by_sums(problem, block, share)
 
 
 def simplest(rounds: list[Round]) -> Round:
