@@ -219,6 +219,10 @@ def require_design(design: Any) -> None:
         require_fields(vars(design.linear), column_fields(columns, "center", "spread", "weight", "unit"))
     if design.metric is not None:
         require_sound({"metric": design.metric}, {"metric": either(numbers(columns), numbers(columns, columns))})
+    if design.codes is not None:
+        require_kind(design.codes, Quantizer)
+        if design.metric is None:
+            raise ValueError("the codes of x belong to no metric")
 
 
 def require_scaler(scaler: Any, columns: int) -> None:
