@@ -44,7 +44,7 @@ def test_readme_code_runs():
         exec(compile(block, "README.md", "exec"), {})
 
 
-@pytest.mark.parametrize("page", ["embedding", "tables", "two_sample"])
+@pytest.mark.parametrize("page", ["embedding", "metric", "tables", "two_sample"])
 def test_code_of_the_page_runs(page):
     pytest.importorskip("matplotlib").use("agg")
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{page}.md").read_text(), flags=re.DOTALL)

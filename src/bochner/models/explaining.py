@@ -35,6 +35,8 @@ def explain(name: str, found: FeatureFit, parameters: ModelParameters, unknown: 
         f"expected: {expected(found, parameters.alpha, unknown)}",
         f"rows: {prepared(design, found.choice.weight)} ({found.choice.reason})",
     ]
+    if found.metric.told:
+        lines.append(f"metric: {found.metric.told}")
     if isinstance(basis, BasisUnion):
         told = zip(basis.bases_, basis.weights_.tolist(), strict=True)
         parts = [f"{int(part.n_components):,} of {type(part).__name__} (weight {weight:.3g})" for part, weight in told]

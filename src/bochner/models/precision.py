@@ -7,8 +7,6 @@ out of a sample are predicted as well as with floats.
 
 from __future__ import annotations
 
-from sklearn.base import clone
-
 from ..bases import Basis
 from ..bases.design import Design
 from ..blocks import MemoryBlocks
@@ -34,7 +32,7 @@ def choose_precision(
 
     def designed(precision: str | None) -> Design:
         few = min(int(basis.n_components), FEATURES)  # whether a step is too coarse does not hang on their number
-        candidate = clone(basis).set_params(precision=precision, n_components=few)
+        candidate = basis.sized(few).set_params(precision=precision)
         return design_of(choice, candidate, ready.sample, ready.largest)
 
     floats = designed(None)

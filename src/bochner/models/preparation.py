@@ -121,7 +121,7 @@ class Preparation:
     open_journal : callable
         Makes the journal of a checkpoint, if there is one.
     samples : tuple of (int, int)
-        Further samples, (how many, seed), that the solver will take.
+        Further samples, (how many, seed), that metric and solver will take.
     """
 
     encoder: TargetEncoder

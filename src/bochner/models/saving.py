@@ -13,7 +13,7 @@ from .. import storage
 from ..bases import REGISTRY, Basis, BasisUnion, FixedFourier
 from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
-from ..fields import flag, require_fields, require_present, require_sound
+from ..fields import either, flag, numbers, require_fields, require_present, require_sound
 from ..kernels import Kernel
 from ..losses.known import KINDS
 from ..maps.linear import LinearPart
@@ -42,9 +42,10 @@ from .kept import (
     require_sums,
     units_fields,
 )
+from .metric_search import LearnedMetric
 from .trials import Choice
 
-KIND, VERSION = "bochner model", 3
+KIND, VERSION = "bochner model", 4
 
 
 def kinds_of(base: type) -> list[type]:
@@ -60,7 +61,7 @@ def kinds_of(base: type) -> list[type]:
 PARTS: tuple[type, ...] = (
     *REGISTRY.values(), FixedFourier, BasisUnion, *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments,
     FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice,
-    CrossValidated, EncoderRecipe, TableEncoder,
+    CrossValidated, LearnedMetric, EncoderRecipe, TableEncoder,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training", "validated", "end")
 COLUMNS = ("n_features_in_", "feature_names_in_", "recipe_")  # what a model knows of its columns
@@ -102,6 +103,7 @@ def fitted_state(found: FeatureFit) -> dict[str, Any]:
         "_choice": found.choice,
         "_leverage": calibration.leverage,
         "_importances": found.importances,
+        "_metric": found.metric,
     }
 
 
@@ -132,7 +134,8 @@ def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
     vars(model).update({name: fitted[name] for name in COLUMNS if name in fitted})
     model._fitted = FeatureFit(
         design, encoder.with_fields(fitted, outputs), fitted["_choice"], fitted["precision_reason_"],
-        calibration_of(fitted), fit if widest is None else None, sums, widest, fitted["_rows"], fitted["_importances"],
+        fitted["_metric"], calibration_of(fitted), fit if widest is None else None, sums, widest, fitted["_rows"],
+        fitted["_importances"],
     )  # fmt: skip
     return model
 
@@ -204,6 +207,9 @@ def require_fitted(fitted: dict[str, Any], basis: Basis, outputs: int, classifie
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
     if basis.n_features_in_ != columns_made(fitted):
         raise ValueError("the model and its basis have different columns")
+    matrix = fitted["_metric"].matrix
+    if matrix is not None and set(matrix.shape) != {int(basis.n_features_in_)}:
+        raise ValueError("the model and its metric have different columns")
 
 
 def require_design(design: Any) -> None:
@@ -215,6 +221,12 @@ def require_design(design: Any) -> None:
     if design.linear is not None:
         require_kind(design.linear, LinearPart)
         require_fields(vars(design.linear), column_fields(columns, "center", "spread", "weight", "unit"))
+    if design.metric is not None:
+        require_sound({"metric": design.metric}, {"metric": either(numbers(columns), numbers(columns, columns))})
+    if design.codes is not None:
+        require_kind(design.codes, Quantizer)
+        if design.metric is None:
+            raise ValueError("the codes of x belong to no metric")
 
 
 def require_scaler(scaler: Any, columns: int) -> None:

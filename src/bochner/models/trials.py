@@ -19,6 +19,7 @@ from ..bases.heuristics import different_rows
 from ..blocks import Block, Blocks
 from ..costs import FOLDS
 from ..maps.linear import LinearPart
+from ..maps.quantize import choose_quantizer
 from ..maps.scaling import HEAVY, ColumnScaler
 from ..penalties.repeated import PARTITIONS, ROWS
 from ..penalties.search import is_noise
@@ -139,19 +140,28 @@ def described(scale: str | None, weight: float) -> str:
     return f"{scale or 'as they are'}{line}"
 
 
-def design_of(choice: Choice, basis: Basis, sample: Any, largest: float) -> Design:
-    """The basis fitted to sampled rows as the choice says."""
+def design_of(choice: Choice, basis: Basis, sample: Any, largest: float, metric: np.ndarray | None = None) -> Design:
+    """The basis fitted to sampled rows as the choice says, after a metric if there is one."""
     sample = different_rows(sample)
     scaler = None if choice.scale is None else SCALERS[choice.scale](sample)
-    rows = sample if scaler is None else scaler(sample)
-    if scaler is not None:
+    rows, codes = sample if scaler is None else scaler(sample), None
+    if metric is not None:
+        full = metric.ndim == 2
+        codes = choose_quantizer(rows, not scipy.sparse.issparse(rows)) if full and basis.is_integer else None
+        rows = rows @ metric if full else moved_by_diagonal(rows, metric)
+    if scaler is not None or metric is not None:
         values = rows.data if scipy.sparse.issparse(rows) else rows
         largest = float(np.abs(values).max(initial=0.0))
     fitted = basis.fit_sample(rows, largest)
     if not choice.weight:
-        return Design(fitted, scaler)
+        return Design(fitted, scaler, None, metric, codes)
     weight = choice.weight * float(np.sqrt(max(squared_length(basis, rows, largest), 1e-300) / sample.shape[1]))
-    return Design(fitted, scaler, LinearPart.of(np.asarray(sample), weight))
+    return Design(fitted, scaler, LinearPart.of(np.asarray(sample), weight), metric, codes)
+
+
+def moved_by_diagonal(rows: Any, diagonal: np.ndarray) -> Any:
+    """Rows, dense or sparse, with each column times a number."""
+    return scipy.sparse.csr_matrix(rows.multiply(diagonal)) if scipy.sparse.issparse(rows) else rows * diagonal
 
 
 def squared_length(basis: Basis, rows: Any, largest: float) -> float:
