@@ -80,7 +80,7 @@ class AutoModel(BaseEstimator):
         encoder.check(y)
         self._targets = encoder.learn(encoder.summarize(y, None))
         Y = np.asarray(self._targets.coding().code(y), dtype=np.float64)
-        with Limited(self.n_jobs, 0):
+        with Limited(self.n_jobs, 0, 1):
             self._encoders, tables = {}, {}
 
             def encoded(numbers: str | None) -> np.ndarray:
@@ -169,7 +169,7 @@ class AutoModel(BaseEstimator):
                 tables[name] = np.asarray(self._encoders[name].transform(X), dtype=np.float64)
             return tables[name]
 
-        with Limited(self.n_jobs, 0):
+        with Limited(self.n_jobs, 0, 1):
             return self._stack.scores(encoded)
 
     @property
