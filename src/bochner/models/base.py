@@ -235,7 +235,8 @@ class RandomFeatureModel(Saved, Streaming, BaseEstimator):
         wanted, why = self._wanted(basis, ready)
 
         def tried() -> tuple[Any, ...]:
-            return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks)))
+            rows = ready.blocks.n_rows
+            return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks), rows))
 
         self._choice = Choice(*ready.remember(tried))
         if why and self._choice.reason == "as asked":
