@@ -88,7 +88,7 @@ def test_never_more_features_than_rows(rows):
 
 
 def test_few_rows_are_not_led_astray():
-    """The mean over draws of 40 rows: no worse than a default model of as many features, by more than a few per cent."""
+    """The mean over draws of 40 rows: no worse than a default model of as many features but for a few per cent."""
     errors = []
     for seed in range(5):
         random = np.random.default_rng(seed)
