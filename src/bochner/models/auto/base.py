@@ -11,17 +11,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ... import ops
 from ...bases.heuristics import draw_seed
+from ...blocks import Block, Blocks, rows_per_block
+from ...config import get_config
 from ...tables import TableEncoder
 from ...tables.columns import target_values
+from ...tables.several_encoders import EncodersRecipe, recipe_of_several
 from ...validation import FitWarning, require_integer, require_positive
-from ..checks import split_target
+from ..checks import forget_columns
 from ..fitting import Limited
 from ..saving import write
 from ..targets import TargetEncoder
+from .gathering import Reading, blocks_to_predict, gather
 from .saving import from_state, to_state
 from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
 from .stacking import Stack, stack_weights
@@ -45,6 +49,7 @@ class AutoModel(BaseEstimator):
     _stack: Stack
     _encoders: dict[str, TableEncoder]
     _trials: list[Trial]
+    recipe_: EncodersRecipe  # if columns have names
 
     @abstractmethod
     def _encoder(self) -> TargetEncoder:
@@ -59,8 +64,9 @@ class AutoModel(BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array-like of shape (n_samples, n_features)
-            The rows: numbers, categories, dates, truth values, with missing values or without.
+        X : frame, array-like of shape (n_samples, n_features) or Blocks
+            The rows: numbers, categories, dates, truth values, with missing values or without. Blocks, which
+            `bochner.read` gives, hold the targets too; of more rows than find room in memory, a sample is taken.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             The targets; None if `target` names them.
         target : str, default=None
@@ -73,9 +79,10 @@ class AutoModel(BaseEstimator):
         """
         self._check_parameters()
         clock = Clock(float(self.budget), self.max_trials)
-        X, y = split_target(X, y, target)
+        forget_columns(self)
+        X, y, reading = gather(X, y, target)
         if y is None:
-            raise ValueError(f"{type(self).__name__} needs y, or target: the name of its column in the frame.")
+            raise ValueError(f"{type(self).__name__} requires y to be passed, or target: the column of a frame X.")
         y, encoder = target_values(y), self._encoder()
         encoder.check(y)
         self._targets = encoder.learn(encoder.summarize(y, None))
@@ -93,16 +100,23 @@ class AutoModel(BaseEstimator):
             search = self._search(encoded, Y, clock)
             self._stacked(search, Y)
             self._explain_columns(encoded, Y)
+        self._keep_encoders(reading)
         return self
+
+    def _keep_encoders(self, reading: Reading) -> None:
+        """Those that members need, and one that knows the columns; of named columns, the recipe by which to read."""
+        used = {str(member.setting.numbers) for member in self._stack.members} | {"robust"}
+        self._encoders = {name: self._encoders[name] for name in sorted(used)}
+        if hasattr(self, "feature_names_in_"):
+            self.recipe_ = recipe_of_several(self._encoders.values(), *reading)
 
     def _search(self, encoded: Callable[[str | None], np.ndarray], Y: np.ndarray, clock: Clock) -> Search:
         rows = encoded("robust")
-        if len(rows) != len(Y):
-            raise ValueError(f"X has {len(rows)} rows, but y has {len(Y)}.")
+        check_consistent_length(rows, Y)
         self._remember_columns()
         if not rows.shape[1]:
             raise ValueError("no column of X says anything: all are constant.")
-        level, show = Y.mean(axis=0), Show(self.verbose, clock)
+        level, show = Y.mean(axis=0), Show(bool(self.verbose) or get_config()["progress"], clock)
         search = Search(encoded, Y - level, row_folds(rows), clock, show, draw_seed(self.random_state))
         chains: tuple[Chain, ...] = CHAINS
         if one_unit(encoded(None)):
@@ -148,7 +162,6 @@ class AutoModel(BaseEstimator):
     def _remember_columns(self) -> None:
         encoder = self._encoders["robust"]
         self.n_features_in_ = encoder.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
         if hasattr(encoder, "feature_names_in_"):
             self.feature_names_in_ = encoder.feature_names_in_
 
@@ -161,7 +174,26 @@ class AutoModel(BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        tables: dict[str, np.ndarray] = {}
+        with Limited(self.n_jobs, 0):
+            if not isinstance(X, Blocks):
+                return self._stack.scores(self._encoded(X))
+            blocks = blocks_to_predict(X, getattr(self, "recipe_", None))
+            rows = rows_per_block(blocks.n_columns + self._width)
+            return np.concatenate(
+                [self._stack.scores(self._encoded(block)) for block in blocks.walk(rows, title="predictions")]
+            )
+
+    @property
+    def _width(self) -> int:
+        """Kernel values of a row that a prediction makes."""
+        return max(1, *(len(member.centres) for member in self._stack.members))
+
+    def _encoded(self, X: Any) -> Callable[[str | None], np.ndarray]:
+        """Rows as encoders make them, by how these scale numbers; in a block of a table all of them have done so."""
+        if isinstance(X, Block) and hasattr(self, "recipe_"):
+            tables = dict(zip(self._encoders, self.recipe_.split(X.X), strict=True))
+        else:
+            X, tables = X.X if isinstance(X, Block) else X, {}
 
         def encoded(numbers: str | None) -> np.ndarray:
             name = str(numbers)
@@ -169,8 +201,7 @@ class AutoModel(BaseEstimator):
                 tables[name] = np.asarray(self._encoders[name].transform(X), dtype=np.float64)
             return tables[name]
 
-        with Limited(self.n_jobs, 0):
-            return self._stack.scores(encoded)
+        return encoded
 
     @property
     def leaderboard_(self) -> Any:
@@ -258,8 +289,8 @@ def one_unit(X: np.ndarray) -> bool:
 class Show:
     """One line on the error stream: trials, the best error so far, seconds left."""
 
-    def __init__(self, verbose: int, clock: Clock) -> None:
-        self.visible, self.clock, self.best = bool(verbose), clock, np.inf
+    def __init__(self, visible: bool, clock: Clock) -> None:
+        self.visible, self.clock, self.best = visible, clock, np.inf
 
     def __call__(self, trial: Trial) -> None:
         self.best = min(self.best, trial.error)

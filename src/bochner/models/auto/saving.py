@@ -16,12 +16,14 @@ from ...fields import (
     number,
     numbers,
     require_fields,
+    several,
     text,
     whole,
 )
 from ...kernels import Stable
 from ...tables import TableEncoder
 from ...tables.encodings import METHODS
+from ...tables.several_encoders import EncodersRecipe, recipe_of_several
 from ..saving import made_of
 from .expansion import Expansion, Setting
 from .search import Trial
@@ -72,7 +74,6 @@ def to_state(model: Any) -> dict[str, Any]:
         }
         for member in model._stack.members
     ]
-    used = {str(member.setting.numbers) for member in model._stack.members} | {"robust"}
     trials = [
         {**{name: getattr(trial, name) for name in TRIAL}, "setting": {**setting_state(trial.setting), "root": None}}
         for trial in model._trials
@@ -84,7 +85,8 @@ def to_state(model: Any) -> dict[str, Any]:
         "parameters": parameters,
         "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
         "targets": model._targets.to_fields(),
-        "encoders": {name: model._encoders[name].to_state() for name in sorted(used)},
+        "encoders": {name: encoder.to_state() for name, encoder in model._encoders.items()},
+        "reading": model.recipe_.reading if hasattr(model, "recipe_") else None,
         "members": members,
         "weights": model._stack.weights,
         "level": model._stack.level,
@@ -122,7 +124,20 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     require_fields({"shares": state["shares"]}, {"shares": numbers(len(model._trials), low=0.0)})
     model._shares = state["shares"].tolist()
     vars(model).update(fitted)
+    if state["reading"] is not None:
+        model.recipe_ = recipe_from(state["reading"], list(model._encoders.values()))
     return model
+
+
+def recipe_from(reading: Any, encoders: list[TableEncoder]) -> EncodersRecipe:
+    """The recipe of encoders that have learned one table, and how it is read."""
+    columns = several(text(), 1 << 20)
+    require_fields({"reading": reading}, {"reading": instance(tuple)})
+    named = dict(zip(("missing", "commas", "groups"), reading, strict=True))
+    require_fields(named, {"missing": text("refuse", "mean"), "commas": columns, "groups": columns})
+    if len({(tuple(e._learned.names), tuple(e._learned.kinds)) for e in encoders}) != 1:
+        raise ValueError("the encoders have different columns")
+    return recipe_of_several(encoders, **named)
 
 
 def member_of(state: dict[str, Any], encoders: dict[str, TableEncoder], outputs: int) -> Expansion:
