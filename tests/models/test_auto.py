@@ -179,7 +179,7 @@ def test_few_rows_give_little_reason_to_part_from_equal_weights() -> None:
 
 def test_what_cannot_be_fitted_is_refused() -> None:
     X, y = relevant_few(30)
-    with pytest.raises(ValueError, match="needs y"):
+    with pytest.raises(ValueError, match="requires y"):
         AutoRegressor().fit(X)
     with pytest.raises(ValueError, match="constant"):
         AutoRegressor().fit(np.ones((30, 2)), y)

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from ... import ops
 from ...bases.heuristics import draw_seed
 from ...blocks import Block, Blocks, rows_per_block
 from ...config import get_config
 from ...tables import TableEncoder
-from ...tables.columns import target_values
+from ...tables.columns import is_frame, target_values
 from ...tables.several_encoders import EncodersRecipe, recipe_of_several
-from ...validation import FitWarning, require_integer, require_positive
+from ...validation import FitWarning, require_finite, require_integer, require_positive
 from ..checks import forget_columns
 from ..fitting import Limited
 from ..saving import write
@@ -81,9 +81,8 @@ class AutoModel(BaseEstimator):
         clock = Clock(float(self.budget), self.max_trials)
         forget_columns(self)
         X, y, reading = gather(X, y, target)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, or target: the column of a frame X.")
-        y, encoder = target_values(y), self._encoder()
+        X, y = self._checked(X, y)
+        encoder = self._encoder()
         encoder.check(y)
         self._targets = encoder.learn(encoder.summarize(y, None))
         Y = np.asarray(self._targets.coding().code(y), dtype=np.float64)
@@ -103,6 +102,25 @@ class AutoModel(BaseEstimator):
         self._keep_encoders(reading)
         return self
 
+    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Two rows or more, with a target for each of them; encoders check what columns hold."""
+        if not is_frame(X):
+            X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
+        elif len(X) < 2:
+            raise ValueError(f"X has n_samples={len(X)}, and two are needed: one to learn from, one to judge by.")
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give y, or target, the "
+                "column of a frame that holds it."
+            )
+        y = target_values(y)
+        if y.dtype.kind == "c":
+            raise ValueError("Complex data not supported: y.")
+        if y.dtype.kind == "f":
+            require_finite(y, "y")
+        check_consistent_length(X, y)
+        return X, y
+
     def _keep_encoders(self, reading: Reading) -> None:
         """Those that members need, and one that knows the columns; of named columns, the recipe by which to read."""
         used = {str(member.setting.numbers) for member in self._stack.members} | {"robust"}
@@ -112,7 +130,6 @@ class AutoModel(BaseEstimator):
 
     def _search(self, encoded: Callable[[str | None], np.ndarray], Y: np.ndarray, clock: Clock) -> Search:
         rows = encoded("robust")
-        check_consistent_length(rows, Y)
         self._remember_columns()
         if not rows.shape[1]:
             raise ValueError("no column of X says anything: all are constant.")
@@ -139,6 +156,8 @@ class AutoModel(BaseEstimator):
         weights = stack_weights([member.held_out for member in members], rows.Y[judged], errors)
         held_out = sum(w * member.held_out for w, member in zip(weights, members, strict=True))
         used = np.flatnonzero(weights)
+        if not len(used):  # then the mean is the best that is known
+            used = np.array([int(np.argmin(errors))])
         self._stack = Stack([members[m].expansion for m in used], weights[used], level)
         places = {int(m): float(weights[m]) for m in used}
         self._trials = search.trials

@@ -262,7 +262,8 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         ndarray of shape (n_samples,)
             Labels.
         """
-        return self._targets.decode(self.decision_function(X))  # type: ignore[attr-defined]
+        decision = self.decision_function(X)
+        return self._targets.decode(decision)  # type: ignore[attr-defined]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.

@@ -117,6 +117,8 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
         model._encoders[name] = TableEncoder.from_state(inner)
         if model._encoders[name].n_features_in_ != fitted["n_features_in_"]:
             raise ValueError("the model and its encoder have different columns")
+    if not state["members"]:
+        raise ValueError("a stack has one member or more")
     members = [member_of(inner, model._encoders, outputs) for inner in state["members"]]
     require_fields({"weights": state["weights"]}, {"weights": numbers(len(members), low=0.0)})
     model._stack = Stack(members, state["weights"], state["level"])
