@@ -197,14 +197,21 @@ class AutoModel(BaseEstimator):
             if not isinstance(X, Blocks):
                 return self._stack.scores(self._encoded(X))
             blocks = blocks_to_predict(X, getattr(self, "recipe_", None))
-            rows = rows_per_block(blocks.n_columns + self._width)
+            rows = rows_per_block(blocks.n_columns + self.width)
             return np.concatenate(
                 [self._stack.scores(self._encoded(block)) for block in blocks.walk(rows, title="predictions")]
             )
 
     @property
-    def _width(self) -> int:
-        """Kernel values of a row that a prediction makes."""
+    def predicts_several(self) -> bool:
+        """Whether a prediction is a row of numbers, not one."""
+        check_is_fitted(self)
+        return bool(getattr(self._targets, "shape", ()))
+
+    @property
+    def width(self) -> int:
+        """Kernel values that the prediction of a row takes at a time."""
+        check_is_fitted(self)
         return max(1, *(len(member.centres) for member in self._stack.members))
 
     def _encoded(self, X: Any) -> Callable[[str | None], np.ndarray]:
@@ -225,6 +232,21 @@ class AutoModel(BaseEstimator):
     @property
     def leaderboard_(self) -> Any:
         """What was tried, the best first: a pandas frame, or a list of dictionaries where pandas is not installed."""
+        lines = self.leaderboard_lines()
+        try:
+            import pandas
+        except ImportError:
+            return lines
+        return pandas.DataFrame(lines)
+
+    def leaderboard_lines(self) -> list[dict[str, Any]]:
+        """Return the lines of `leaderboard_` as dictionaries.
+
+        Returns
+        -------
+        list of dict
+            What was tried; models that were fitted to all rows come first, the best before the others.
+        """
         check_is_fitted(self)
         lines: list[dict[str, Any]] = [
             {
@@ -233,12 +255,25 @@ class AutoModel(BaseEstimator):
             }
             for trial, share in zip(self._trials, self._shares, strict=True)
         ]  # fmt: skip
-        lines.sort(key=lambda line: (-int(line["rows"]), float(line["error"])))
-        try:
-            import pandas
-        except ImportError:
-            return lines
-        return pandas.DataFrame(lines)
+        return sorted(lines, key=lambda line: (-line["rows"], line["error"]))
+
+    def plot_leaderboard(self, most: int = 20) -> Any:
+        """Draw the errors of what was tried; those that the stack is made of are darker, by their weight.
+
+        Parameters
+        ----------
+        most : int, default=20
+            How many of the best to draw.
+
+        Returns
+        -------
+        altair.Chart
+            The chart, which notebooks show and `chart.save("leaderboard.html")` writes. Needs altair.
+        """
+        from .picture import leaderboard_chart
+
+        require_integer("most", most, 1)
+        return leaderboard_chart(self.leaderboard_lines()[:most])
 
     def explain_fit(self) -> str:
         """Say in words what was tried, what the model is made of, and how good it is.
@@ -253,9 +288,9 @@ class AutoModel(BaseEstimator):
             f"{type(self).__name__}: {self._rows:,} rows, {self.n_features_in_} columns, {len(self._trials)} trials",
             f"expected: {self._expected()} (by {self._judged:,} rows left out)",
         ]
-        for weight, member in zip(self._stack.weights, self._stack.members, strict=True):
+        for k, (weight, member) in enumerate(zip(self._stack.weights, self._stack.members, strict=True)):
             what = f"{member.setting.described()}, {len(member.centres):,} centres, alpha {member.setting.alpha:.1g}"
-            lines.append(f"{weight:.2f} of {what if len(member.centres) else 'ridge'}")
+            lines.append(f"member {k + 1}: {weight:.2f} of {what if len(member.centres) else 'ridge'}")
         names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
         order = np.argsort(-self.feature_importances_)[:5]
         lines.append("columns: " + ", ".join(f"{names[k]} {self.feature_importances_[k]:.0%}" for k in order))
@@ -277,6 +312,21 @@ class AutoModel(BaseEstimator):
         """
         check_is_fitted(self)
         write(self, path, to_state(self))
+
+    def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
+        """Refuse: a graph has no operation for what the encoders of columns do.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ignored.
+        dtype : {'float32', 'float64'}, default='float32'
+            Ignored.
+        """
+        raise ValueError(
+            f"a {type(self).__name__} encodes the columns of tables in ways that an ONNX graph has no operations for: "
+            "save it by model.save(path), or export a RandomFeature or KernelRidge model."
+        )
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Any:
