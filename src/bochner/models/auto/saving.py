@@ -16,6 +16,7 @@ from ...fields import (
     number,
     numbers,
     require_fields,
+    require_present,
     several,
     text,
     whole,
@@ -48,7 +49,7 @@ TRIAL: dict[str, Check] = {
 }
 FITTED: dict[str, Check] = {
     "n_features_in_": whole(1, MOST),
-    "feature_names_in_": names(None),
+    "feature_names_in_": names(),
     "feature_importances_": numbers(None),
     "cv_error_": number(0.0),
     "cv_score_": number(high=1.0),
@@ -58,7 +59,7 @@ FITTED: dict[str, Check] = {
     "_rows": whole(1, MOST),
     "_judged": whole(1, MOST),
 }
-OPTIONAL = {"feature_names_in_", "temperature_", "_deviation"}
+OPTIONAL = {"feature_names_in_"}
 
 
 def setting_state(setting: Setting) -> dict[str, Any]:
@@ -105,9 +106,9 @@ def metric_kind(setting: Setting) -> str:
 def from_state(cls: Any, state: dict[str, Any]) -> Any:
     """A model from plain values; whatever does not fit together is refused."""
     model, fitted = made_of(cls, state["parameters"]), state["fitted"]
-    require_fields(fitted, FITTED, OPTIONAL)
     outputs = len(state["level"])
     require_fields({"level": state["level"]}, {"level": numbers(outputs)})
+    require_fitted(fitted, outputs, model._encoder().classifies)
     model._targets = model._encoder().with_fields(state["targets"], outputs)
     require_fields({"encoders": state["encoders"]}, {"encoders": instance(dict)})
     model._encoders = {}
@@ -129,6 +130,18 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     if state["reading"] is not None:
         model.recipe_ = recipe_from(state["reading"], list(model._encoders.values()))
     return model
+
+
+def require_fitted(fitted: dict[str, Any], outputs: int, classifies: bool) -> None:
+    """Refuse what no fit with so many outputs leaves in a model."""
+    require_present(fitted, ["n_features_in_"])
+    columns = fitted["n_features_in_"]
+    table = {name: check for name, check in FITTED.items() if name != ("_deviation" if classifies else "temperature_")}
+    require_fields({"n_features_in_": columns}, {"n_features_in_": FITTED["n_features_in_"]})
+    table |= {"feature_names_in_": names(columns), "feature_importances_": numbers(columns, low=0.0)}
+    if not classifies:
+        table["_deviation"] = numbers(outputs, low=0.0)
+    require_fields(fitted, table, OPTIONAL)
 
 
 def recipe_from(reading: Any, encoders: list[TableEncoder]) -> EncodersRecipe:
