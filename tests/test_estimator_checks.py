@@ -5,6 +5,8 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bochner import (
+    AutoClassifier,
+    AutoRegressor,
     FeaturePCA,
     GatedLinear,
     KernelRidgeClassifier,
@@ -53,6 +55,7 @@ MODELS = [
         (RandomMaxout(60, random_state=0), {"precision": "auto"}),
     ]
 ]
+MODELS += [AutoRegressor(max_trials=2, random_state=0), AutoClassifier(max_trials=2, random_state=0)]
 MODELS += [KernelRidgeRegressor(), KernelRidgeClassifier(), KernelRidgeRegressor(bandwidth=1.0, alpha=0.1)]
 MODELS += [KernelRidgeRegressor(alpha=0.1, invariants=True), KernelRidgeClassifier(alpha=0.1, invariants=True)]
 SMALL, MANY = (RandomFourier(m, bandwidth=4.0, random_state=0) for m in (60, 1200))

@@ -346,6 +346,29 @@ def test_models_of_learned_frequencies(capsys):
 FIT = ["fit", "train.parquet", "--target", "y", "--out", "m.bochner"]
 
 
+def test_models_without_settings(capsys):
+    few = FRAME.head(200)
+    few.drop(columns="y").to_csv("labelled.csv", index=False)
+    few.drop(columns="label").assign(a=few.a.where(few.index % 50 > 0)).to_parquet("gaps.parquet")
+    how = ("--auto", "--trials", 2, "--out", "m.bochner")
+    out = succeed(capsys, "fit", "gaps.parquet", "--target", "y", *how)
+    assert "expected" in out and "leaderboard" in out and "a 9" in out
+    succeed(capsys, "predict", "m.bochner", "new.csv", "--std", "--keep", "city", "--out", "p.csv")
+    mean, deviation = bochner.load("m.bochner").predict(FRAME[["a", "b", "c", "city"]], return_std=True)
+    found = pd.read_csv("p.csv")
+    assert list(found) == ["city", "prediction", "std"]
+    assert np.allclose(found["prediction"], mean, atol=1e-12) and np.allclose(found["std"], deviation)
+    said = json.loads(succeed(capsys, "fit", "labelled.csv", "--target", "label", *how, "--json"))
+    assert said["model"] == "AutoClassifier"
+    assert max(said["importances"], key=said["importances"].get) == "a"
+    assert {"model", "rows", "error", "weight"} <= set(said["leaderboard"][0])
+    out = succeed(capsys, "predict", "m.bochner", "labelled.csv", "--target", "label", "--proba", "--out", "q.csv",
+                  "--json")  # fmt: skip
+    assert json.loads(out)["error"] < 0.1
+    assert list(pd.read_csv("q.csv")) == ["prediction", "probability high", "probability low"]
+    assert "AutoClassifier" in succeed(capsys, "info", "m.bochner")
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     """Files that something is wrong with, and two models, made once for all mistakes."""
@@ -375,6 +398,11 @@ def prepared(tmp_path_factory):
         (["tune"], "requires an argument"),
         (["fitt"], "Unknown command"),
         (["fit", "none.parquet", "--target", "y", "--out", "m"], "there is no file 'none.parquet'"),
+        (["fit", "train.parquet", "--target", "y", "--auto", "--basis", "maxout", "--out", "m"], "--basis does not go"),
+        (["fit", "train.parquet", "--target", "y", "--auto", "--sums", "--out", "m"], "--sums does not go with --auto"),
+        (["fit", "train.parquet", "--target", "y", "--auto", "--weight", "a", "--out", "m"], "--weight does not go"),
+        (["fit", "train.parquet", "--target", "y", "--auto", "--budget", "-1", "--out", "m"], "budget must be"),
+        (["fit", "train.parquet", "--target", "y", "--budget", "9", "--out", "m"], "--budget is for --auto"),
         (["fit", "*.xyz", "--target", "y", "--out", "m"], "no file matches '*.xyz'"),
         (["fit", "train.parquet", "--target", "z", "--out", "m"], "has no column 'z'; it has 'a', 'b'"),
         (["fit", "train.parquet", "--out", "m"], "Give --target"),

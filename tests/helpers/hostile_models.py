@@ -117,6 +117,15 @@ def exact():
     yield "exact classes", Kind(bochner.KernelRidgeClassifier("laplacian", alpha=0.1).fit(X, THREE), y=THREE)
 
 
+def automatic():
+    few = {"max_trials": 2, "random_state": 0}
+    yield "auto", Kind(bochner.AutoRegressor(**few).fit(X, np.column_stack([Y, -Y])), y=np.column_stack([Y, -Y]))
+    yield "auto classes", Kind(bochner.AutoClassifier(**few).fit(X, THREE), y=THREE)
+    frame = FRAME.assign(d=DAYS)
+    table = bochner.read(frame.assign(y=Y), target="y", missing="mean")
+    yield "auto table", Kind(bochner.AutoRegressor(**few).fit(table), frame)
+
+
 def distributions():
     sizes, labels = np.arange(12.0), np.array(["few", "more"])[np.arange(12) % 2]
     small = {"random_state": 0, "alpha": 0.1, "basis": bochner.RandomFourier(4)}
@@ -130,5 +139,5 @@ def distributions():
 
 
 def make_kinds():
-    makers = (regressors, classifiers, others, exact, distributions)
+    makers = (regressors, classifiers, others, exact, automatic, distributions)
     return {name: kind for made in makers for name, kind in made()}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_friedman1
@@ -82,13 +85,13 @@ def mixed_frame(n: int, seed: int = 0) -> tuple[object, np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", ["labels", "numbers"])
-def test_files_hold_all_of_a_model(kind: str, tmp_path: object) -> None:
+def test_files_hold_all_of_a_model(kind: str, tmp_path: Path) -> None:
     frame, labels = mixed_frame(300)
     if kind == "labels":
         model = AutoClassifier(max_trials=4, random_state=0).fit(frame, labels)
     else:
         model = AutoRegressor(max_trials=4, random_state=0).fit(frame, np.log(frame["income"]))
-    path = tmp_path / "auto.bochner"  # type: ignore[operator]
+    path = tmp_path / "auto.bochner"
     model.save(path)
     same, new = bochner.load(path), mixed_frame(50, seed=1)[0]
     assert (same.predict(new) == model.predict(new)).all()
@@ -215,7 +218,7 @@ def test_few_rows_give_little_reason_to_part_from_equal_weights() -> None:
 
 def test_what_cannot_be_fitted_is_refused() -> None:
     X, y = relevant_few(30)
-    with pytest.raises(ValueError, match="needs y"):
+    with pytest.raises(ValueError, match="requires y"):
         AutoRegressor().fit(X)
     with pytest.raises(ValueError, match="constant"):
         AutoRegressor().fit(np.ones((30, 2)), y)
@@ -223,3 +226,76 @@ def test_what_cannot_be_fitted_is_refused() -> None:
         AutoRegressor(budget=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="cuda"):
         AutoRegressor(device="cuda").fit(X, y)
+
+
+def test_rows_of_files_are_a_frame_of_the_same_rows(tmp_path: Path) -> None:
+    """The same bits as of the frame; predictions of a frame, of blocks and of a loaded model are the same."""
+    frame, labels = mixed_frame(300)
+    frame = frame.assign(day=pandas.date_range("2024-01-01", periods=300))
+    frame.assign(label=labels).to_parquet(tmp_path / "rows.parquet")
+    blocks = bochner.read(tmp_path / "rows.parquet", target="label", missing="mean")
+    model = AutoClassifier(max_trials=3, random_state=0).fit(blocks)
+    expected = AutoClassifier(max_trials=3, random_state=0).fit(frame, labels).predict_proba(frame)
+    assert model.recipe_.names == tuple(frame.columns)
+    assert model.explain_fit().splitlines()[-1].startswith("columns: income")
+    model.save(tmp_path / "m.bochner")
+    loaded = bochner.load(tmp_path / "m.bochner")
+    again = bochner.read(tmp_path / "rows.parquet", recipe=loaded.recipe_)
+    with bochner.config_context(block_rows=64):
+        for made, rows in ((model, frame), (model, blocks), (loaded, frame), (loaded, again)):
+            np.testing.assert_allclose(made.predict_proba(rows), expected, rtol=1e-12)
+        assert model.score(blocks) == model.score(frame, labels)
+
+
+def test_rows_beyond_memory_are_sampled(tmp_path: Path) -> None:
+    X, y = relevant_few(400)
+    frame = pandas.DataFrame(X).rename(columns=str)
+    frame.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    blocks = bochner.read(tmp_path / "rows.parquet", target="y")
+    with bochner.config_context(memory=300_000), pytest.warns(bochner.validation.FitWarning, match=r"195 of 400 rows"):
+        model = AutoRegressor(max_trials=2, random_state=0).fit(blocks)
+    assert model.explain_fit().startswith("AutoRegressor: 195 rows")
+    assert model.score(frame, y) > 0.7
+
+
+def test_blocks_that_cannot_be_taken_are_refused(tmp_path: Path) -> None:
+    frame, labels = mixed_frame(60)
+    frame = frame.drop(columns="same").assign(label=labels, w=1.0)
+    with pytest.raises(ValueError, match="weights"):
+        AutoClassifier().fit(bochner.read(frame, target="label", weight="w", missing="mean"))
+    with pytest.raises(ValueError, match=r"'age' has .* missing values"):
+        AutoClassifier().fit(bochner.read(frame, target="label", missing="refuse"))
+    with pytest.raises(ValueError, match="their own targets"):
+        AutoClassifier().fit(bochner.read(frame, target="label", missing="mean"), labels)
+    with pytest.raises(ValueError, match="requires y"):
+        AutoClassifier().fit(bochner.read(frame, missing="mean"))
+    (tmp_path / "rows.svm").write_text("1 1:2.0\n0 2:1.0\n")
+    with pytest.raises(ValueError, match="sparse rows"):
+        AutoClassifier().fit(bochner.read(tmp_path / "rows.svm"))
+    model = AutoClassifier(max_trials=2, random_state=0).fit(frame.drop(columns="label"), labels)
+    with pytest.raises(ValueError, match="other columns"):
+        model.predict(bochner.read(frame[["age", "city"]], missing="mean"))
+
+
+def test_the_leaderboard_as_a_chart(fitted: AutoRegressor, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("altair")
+    chart = fitted.plot_leaderboard(most=3).to_dict()
+    board = fitted.leaderboard_
+    assert [line["error"] for line in chart["data"]["values"]] == board["error"].tolist()[:3]
+    assert chart["encoding"]["x"]["field"] == "error"
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(ImportError, match="needs altair"):
+        fitted.plot_leaderboard()
+
+
+def test_a_graph_is_refused_in_a_sentence(fitted: AutoRegressor, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="ONNX graph has no operations"):
+        fitted.to_onnx(tmp_path / "m.onnx")
+
+
+def test_where_nothing_helps_predictions_are_the_mean() -> None:
+    """Even if no member gets any weight."""
+    X = np.arange(40.0)[:, None]
+    y = np.tile([0.0, 1.0], 20)
+    model = AutoRegressor(max_trials=2, random_state=0).fit(X, y)
+    assert model.predict(X[:7]).shape == (7,)

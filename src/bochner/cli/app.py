@@ -66,9 +66,10 @@ class Reading:
     """The column of sample weights."""
     drop: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     """A column to leave out; may be given several times."""
-    missing: str = "refuse"
-    """Missing values: "refuse" them, naming the column, or impute the "mean" of the column. Where nearly all texts of a
-    column are numbers, the others count as missing."""
+    missing: str | None = None
+    """Missing values: "refuse" them, naming the column, or impute the "mean" of the column; refused if not given, but
+    with --auto, which knows what to do with them. Where nearly all texts of a column are numbers, the others count as
+    missing."""
     text: str = "auto"
     """Encoding of text columns: "onehot", "hash", or "auto", which hashes those with more than --categories values."""
     text_columns: Annotated[tuple[str, ...], Parameter(negative="")] = ()

@@ -6,13 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Group, RenderableType
 from rich.table import Table
 
 import bochner
 
+from ..models.auto.base import AutoModel
 from ..models.explaining import learned_numbers
 from ..ops import describe
 from .app import FittedModel, Printing, app, load_model, show, two_columns
+
+BEST = 6  # lines of a leaderboard that are shown
 
 
 @app.command
@@ -30,21 +34,33 @@ def info(model: Path | None = None, /, *, printing: Printing = Printing()) -> No
 
 
 def facts(model: FittedModel, path: Path) -> dict[str, Any]:
-    basis = getattr(model, "basis_", None)
-    made_of = {"kernel": repr(model.kernel_)} if basis is None else {
-        "basis": type(basis).__name__, "parameters": basis.get_params(deep=False),
-    }  # fmt: skip
     return {
         "model": type(model).__name__,
         "file": str(path),
         "bytes": path.stat().st_size,
         "columns": list(map(str, getattr(model, "feature_names_in_", range(model.n_features_in_)))),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
-        **made_of,
-        "alpha": model.alpha_,
-        "learned_numbers": counted(model),
+        **(searched(model) if isinstance(model, AutoModel) else made_of(model)),
         **how_good(model),
         "explanation": model.explain_fit().splitlines(),
+    }
+
+
+def made_of(model: FittedModel) -> dict[str, Any]:
+    """The basis or the kernel, the penalty, and how many numbers were learned."""
+    basis = getattr(model, "basis_", None)
+    made = {"kernel": repr(model.kernel_)} if basis is None else {
+        "basis": type(basis).__name__, "parameters": basis.get_params(deep=False),
+    }  # fmt: skip
+    return {**made, "alpha": model.alpha_, "learned_numbers": counted(model)}
+
+
+def searched(model: AutoModel) -> dict[str, Any]:
+    """Which columns matter, and what was tried, the best first."""
+    names = map(str, getattr(model, "feature_names_in_", range(model.n_features_in_)))
+    return {
+        "importances": dict(zip(names, model.feature_importances_.tolist(), strict=True)),
+        "leaderboard": model.leaderboard_lines(),
     }
 
 
@@ -76,7 +92,7 @@ def in_words(good: dict[str, Any]) -> str:
     return f"R² = {good['cross_validated_r2']:.4g}{more}, cross-validated"
 
 
-def described(model: FittedModel, path: Path, title: str) -> Table:
+def described(model: FittedModel, path: Path, title: str) -> RenderableType:
     rows: dict[str, Any] = {}
     for line in model.explain_fit().splitlines():
         name, _, said = line.partition(": ")
@@ -87,7 +103,21 @@ def described(model: FittedModel, path: Path, title: str) -> Table:
         labels = [str(label) for label in model.classes_[:12]]
         rows["classes"] = f"{len(model.classes_)}: " + ", ".join(labels) + (", ..." if len(model.classes_) > 12 else "")
     names = [str(name) for name in getattr(model, "feature_names_in_", [])]
-    if names:
+    if names and not isinstance(model, AutoModel):  # which has said which of them matter
         rows["columns"] = ", ".join(names[:12]) + (f", ... ({len(names)})" if len(names) > 12 else "")
     rows["file"] = f"{path} ({path.stat().st_size:,} bytes)"
-    return two_columns(title, rows)
+    table = two_columns(title, rows)
+    return Group(table, leaderboard(model)) if isinstance(model, AutoModel) else table
+
+
+def leaderboard(model: AutoModel) -> Table:
+    """The head of the leaderboard."""
+    lines = model.leaderboard_lines()
+    more = f" ({BEST} of {len(lines)})" if len(lines) > BEST else ""
+    table = Table("model", title=f"leaderboard{more}", title_justify="left")
+    for name in ("rows", "centres", "error", "weight"):
+        table.add_column(name, justify="right")
+    for line in lines[:BEST]:
+        numbers = (f"{line['rows']:,}", f"{line['centres']:,}", f"{line['error']:.4g}", f"{line['weight']:.2f}")
+        table.add_row(line["model"], *numbers)
+    return table

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +17,7 @@ import bochner
 
 from ..bases import REGISTRY, Basis
 from ..blocks import Blocks
+from ..models.auto.base import AutoModel
 from ..models.base import RandomFeatureModel
 from ..models.target_codes import looks_like_labels
 from ..models.tune import Tuned
@@ -24,6 +27,8 @@ from .describing import described, facts
 
 Task = Literal["auto", "classification", "regression"]
 CRITERIA = ("auto", "loo", "gcv")
+# Options of reading that mean the same with --auto: those that say what a file is and which of its columns to take.
+SHARED = ("drop", "missing", "text_columns", "format", "header", "delimiter", "decimal", "encoding")
 
 
 @app.command
@@ -33,6 +38,9 @@ def fit(
     *,
     out: Path,
     target: str | None = None,
+    auto: Annotated[bool, Parameter(negative="")] = False,
+    budget: float | None = None,
+    trials: int | None = None,
     basis: str = "fourier",
     components: int = 1000,
     task: Task = "auto",
@@ -56,6 +64,13 @@ def fit(
         The model file to write, such as m.bochner.
     target
         The target column (its index for .npy and .hdf5 matrices, where -1 is the last); svmlight files have their own.
+    auto
+        Search for the best model without settings, within --budget: kernels in learned metrics, stacked. It holds the
+        rows in memory, or a sample of them. Options that choose a basis, a loss or a solver do not go with it.
+    budget
+        Seconds for --auto, about; 30 if not given.
+    trials
+        Number of trials of --auto in place of seconds: the same seed gives the same model on every run then.
     basis
         The family of random features: fourier, fastfood, maxout, gated, stumps, bins, cells or ridge.
     components
@@ -87,9 +102,21 @@ def fit(
         the same bits. The folder is removed once the model is saved.
     """
     require_writable(out)
+    begun = time.perf_counter()
+    require_auto(auto, {"budget": budget, "trials": trials})
+    if auto:
+        given = {
+            "basis": basis, "components": components, "loss": loss, "bandwidth": bandwidth, "pool_size": pool_size,
+            "alpha": alpha, "solver": solver, "precision": precision, "sums": sums, "checkpoint": checkpoint,
+        }  # fmt: skip
+        refuse_settings({**given, **vars(reading)})
+        with printing.settings():
+            found = fit_auto(reading, files, target, task, budget, trials, seed)
+            found.save(out)
+        show_fitted(printing, found, out, time.perf_counter() - begun)
+        return
     if sums:
         require_sums(loss, solver, alpha)
-    begun = time.perf_counter()
     with printing.settings():
         made = make_basis(basis, components, bandwidth, pool_size)
         blocks = reading.read(files, target)
@@ -102,8 +129,7 @@ def fit(
         model.save(out, sums=sums)
     if checkpoint is not None:
         bochner.blocks.forget_checkpoint(checkpoint)
-    seconds = time.perf_counter() - begun
-    show(printing, {**facts(model, out), "seconds": seconds}, described(model, out, f"fitted in {seconds:.1f} s"))
+    show_fitted(printing, model, out, time.perf_counter() - begun)
 
 
 @app.command
@@ -202,12 +228,57 @@ def make_basis(name: str, components: int, bandwidth: str | None, pool_size: int
 
 def make_model(blocks: Blocks, task: str) -> RandomFeatureModel:
     """A classifier or a regressor, as asked or as the targets look."""
-    if task == "auto":
-        y = blocks.read(0, min(blocks.n_rows, 100_000)).y
-        if y is None:
-            raise ValueError("which column is the target? Give --target.")
-        task = "classification" if looks_like_labels(y) else "regression"
-    return bochner.RandomFeatureClassifier() if task == "classification" else bochner.RandomFeatureRegressor()
+    return bochner.RandomFeatureClassifier() if classifies(blocks, task) else bochner.RandomFeatureRegressor()
+
+
+def classifies(blocks: Blocks, task: str) -> bool:
+    """Whether labels are to be learned, as asked or as the targets look."""
+    if task != "auto":
+        return task == "classification"
+    y = blocks.read(0, min(blocks.n_rows, 100_000)).y
+    if y is None:
+        raise ValueError("which column is the target? Give --target.")
+    return looks_like_labels(y)
+
+
+def fit_auto(
+    reading: Reading,
+    files: list[str],
+    target: str | None,
+    task: str,
+    budget: float | None,
+    trials: int | None,
+    seed: int,
+) -> AutoModel:
+    """The model without settings, fitted to files; its encoders take missing values."""
+    blocks = replace(reading, missing=reading.missing or "mean").read(files, target)
+    made = bochner.AutoClassifier if classifies(blocks, task) else bochner.AutoRegressor
+    model: AutoModel = made(max_trials=trials, random_state=seed)
+    if budget is not None:
+        model.set_params(budget=budget)
+    model.fit(blocks)
+    return model
+
+
+def show_fitted(printing: Printing, model: Any, out: Path, seconds: float) -> None:
+    show(printing, {**facts(model, out), "seconds": seconds}, described(model, out, f"fitted in {seconds:.1f} s"))
+
+
+def require_auto(auto: bool, given: dict[str, Any]) -> None:
+    """Refuse options of --auto without it."""
+    for name, value in given.items():
+        if value is not None and not auto:
+            raise ValueError(f"--{name} is for --auto: give that too, or leave --{name} out.")
+
+
+def refuse_settings(given: dict[str, Any]) -> None:
+    """Refuse options that --auto has no use for, where they are not as they are by themselves."""
+    usual = {name: parameter.default for name, parameter in inspect.signature(fit).parameters.items()}
+    usual |= vars(Reading())
+    for name in given:
+        if name not in SHARED and given[name] != usual[name]:
+            flag = name.replace("_", "-")
+            raise ValueError(f"--{flag} does not go with --auto: leave one of them out.")
 
 
 def number(name: str, text: str) -> float:

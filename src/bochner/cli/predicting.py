@@ -15,6 +15,7 @@ from cyclopts import Parameter
 import bochner
 
 from ..blocks import Block, Blocks, Recipe, rows_per_block
+from ..models.auto.base import AutoModel
 from ..models.base import RandomFeatureModel
 from ..models.calibration import probabilities
 from ..validation import command_line
@@ -59,7 +60,8 @@ def predict(
     proba
         Write the probability of each class too.
     std
-        Write the standard deviation of each prediction too (regression; the model must be saved with --sums).
+        Write the standard deviation of each prediction too (regression; the model must be fitted with --auto, or saved
+        with --sums).
     keep
         A column to copy to the predictions, such as an identifier; may be given several times.
     missing
@@ -120,6 +122,8 @@ def require_possible(model: FittedModel, target: str | None, wanted: dict[str, b
 
 
 def predicts_several(model: FittedModel) -> bool:
+    if isinstance(model, AutoModel):
+        return model.predicts_several
     return not hasattr(model, "classes_") and np.ndim(model.intercept_) > 0
 
 
@@ -157,6 +161,8 @@ def plain_recipe(names: list[str]) -> Recipe:
 
 
 def rows_at_a_time(model: FittedModel) -> int:
+    if isinstance(model, AutoModel):
+        return rows_per_block(4 * model.width)
     width = len(model.X_fit_) if hasattr(model, "X_fit_") else int(model.basis_.n_components)
     return rows_per_block(4 * width)
 

@@ -52,11 +52,7 @@ class EncoderRecipe(Recipe):
 
     def encode_chunk(self, chunk: Chunk, start: int = 0, rows: int | None = None) -> np.ndarray:
         """Turn the rows of a chunk into numbers."""
-        more = rows is not None and rows > len(chunk.numbers)
-        require_sound(chunk.numbers, self.numbers, self.missing, start, more)
-        if self.missing == "refuse":
-            for name in self.texts:
-                require_text(name, chunk.text[name], start, more)
+        require_sound_chunk(self, chunk, start, rows)
         return self.encoder._encode(columns_of(self, chunk))
 
     def digest(self) -> str:
@@ -110,6 +106,15 @@ def learned_recipe(encoder: Any, plain: Recipe, chunks: Iterable[Chunk]) -> Enco
         table.add(columns_of(plain, chunk), None)
     encoder._settle(table)
     return recipe_of(encoder, plain.missing, plain.commas, plain.groups)
+
+
+def require_sound_chunk(recipe: Recipe, chunk: Chunk, start: int, rows: int | None) -> None:
+    """Refuse infinite numbers, and missing values unless the recipe takes them."""
+    more = rows is not None and rows > len(chunk.numbers)
+    require_sound(chunk.numbers, recipe.numbers, recipe.missing, start, more)
+    if recipe.missing == "refuse":
+        for name in recipe.texts:
+            require_text(name, chunk.text[name], start, more)
 
 
 def columns_of(recipe: Recipe, chunk: Chunk) -> list[Any]:

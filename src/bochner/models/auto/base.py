@@ -11,17 +11,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from ... import ops
 from ...bases.heuristics import draw_seed
+from ...blocks import Block, Blocks, rows_per_block
+from ...config import get_config
 from ...tables import TableEncoder
-from ...tables.columns import target_values
-from ...validation import FitWarning, require_integer, require_positive
-from ..checks import split_target
+from ...tables.columns import is_frame, target_values
+from ...tables.several_encoders import EncodersRecipe, recipe_of_several
+from ...validation import FitWarning, require_finite, require_integer, require_positive
+from ..checks import forget_columns
 from ..fitting import Limited
 from ..saving import write
 from ..targets import TargetEncoder
+from .gathering import Reading, blocks_to_predict, gather
 from .saving import from_state, to_state
 from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
 from .stacking import Stack, stack_weights
@@ -45,6 +49,7 @@ class AutoModel(BaseEstimator):
     _stack: Stack
     _encoders: dict[str, TableEncoder]
     _trials: list[Trial]
+    recipe_: EncodersRecipe  # if columns have names
 
     @abstractmethod
     def _encoder(self) -> TargetEncoder:
@@ -59,8 +64,9 @@ class AutoModel(BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array-like of shape (n_samples, n_features)
-            The rows: numbers, categories, dates, truth values, with missing values or without.
+        X : frame, array-like of shape (n_samples, n_features) or Blocks
+            The rows: numbers, categories, dates, truth values, with missing values or without. Blocks, which
+            `bochner.read` gives, hold the targets too; of more rows than find room in memory, a sample is taken.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             The targets; None if `target` names them.
         target : str, default=None
@@ -73,10 +79,10 @@ class AutoModel(BaseEstimator):
         """
         self._check_parameters()
         clock = Clock(float(self.budget), self.max_trials)
-        X, y = split_target(X, y, target)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} needs y, or target: the name of its column in the frame.")
-        y, encoder = target_values(y), self._encoder()
+        forget_columns(self)
+        X, y, reading = gather(X, y, target)
+        X, y = self._checked(X, y)
+        encoder = self._encoder()
         encoder.check(y)
         self._targets = encoder.learn(encoder.summarize(y, None))
         Y = np.asarray(self._targets.coding().code(y), dtype=np.float64)
@@ -93,16 +99,41 @@ class AutoModel(BaseEstimator):
             search = self._search(encoded, Y, clock)
             self._stacked(search, Y)
             self._explain_columns(encoded, Y)
+        self._keep_encoders(reading)
         return self
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Two rows or more, with a target for each of them; encoders check what columns hold."""
+        if not is_frame(X):
+            X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
+        elif len(X) < 2:
+            raise ValueError(f"X has n_samples={len(X)}, and two are needed: one to learn from, one to judge by.")
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give y, or target, the "
+                "column of a frame that holds it."
+            )
+        y = target_values(y)
+        if y.dtype.kind == "c":
+            raise ValueError("Complex data not supported: y.")
+        if y.dtype.kind == "f":
+            require_finite(y, "y")
+        check_consistent_length(X, y)
+        return X, y
+
+    def _keep_encoders(self, reading: Reading) -> None:
+        """Those that members need, and one that knows the columns; of named columns, the recipe by which to read."""
+        used = {str(member.setting.numbers) for member in self._stack.members} | {"robust"}
+        self._encoders = {name: self._encoders[name] for name in sorted(used)}
+        if hasattr(self, "feature_names_in_"):
+            self.recipe_ = recipe_of_several(self._encoders.values(), *reading)
 
     def _search(self, encoded: Callable[[str | None], np.ndarray], Y: np.ndarray, clock: Clock) -> Search:
         rows = encoded("robust")
-        if len(rows) != len(Y):
-            raise ValueError(f"X has {len(rows)} rows, but y has {len(Y)}.")
         self._remember_columns()
         if not rows.shape[1]:
             raise ValueError("no column of X says anything: all are constant.")
-        level, show = Y.mean(axis=0), Show(self.verbose, clock)
+        level, show = Y.mean(axis=0), Show(bool(self.verbose) or get_config()["progress"], clock)
         search = Search(encoded, Y - level, row_folds(rows), clock, show, draw_seed(self.random_state))
         chains: tuple[Chain, ...] = CHAINS
         if one_unit(encoded(None)):
@@ -125,6 +156,8 @@ class AutoModel(BaseEstimator):
         weights = stack_weights([member.held_out for member in members], rows.Y[judged], errors)
         held_out = sum(w * member.held_out for w, member in zip(weights, members, strict=True))
         used = np.flatnonzero(weights)
+        if not len(used):  # then the mean is the best that is known
+            used = np.array([int(np.argmin(errors))])
         self._stack = Stack([members[m].expansion for m in used], weights[used], level)
         places = {int(m): float(weights[m]) for m in used}
         self._trials = search.trials
@@ -148,7 +181,6 @@ class AutoModel(BaseEstimator):
     def _remember_columns(self) -> None:
         encoder = self._encoders["robust"]
         self.n_features_in_ = encoder.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
         if hasattr(encoder, "feature_names_in_"):
             self.feature_names_in_ = encoder.feature_names_in_
 
@@ -161,7 +193,33 @@ class AutoModel(BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        tables: dict[str, np.ndarray] = {}
+        with Limited(self.n_jobs, 0, 1):
+            if not isinstance(X, Blocks):
+                return self._stack.scores(self._encoded(X))
+            blocks = blocks_to_predict(X, getattr(self, "recipe_", None))
+            rows = rows_per_block(blocks.n_columns + self.width)
+            return np.concatenate(
+                [self._stack.scores(self._encoded(block)) for block in blocks.walk(rows, title="predictions")]
+            )
+
+    @property
+    def predicts_several(self) -> bool:
+        """Whether a prediction is a row of numbers, not one."""
+        check_is_fitted(self)
+        return bool(getattr(self._targets, "shape", ()))
+
+    @property
+    def width(self) -> int:
+        """Kernel values that the prediction of a row takes at a time."""
+        check_is_fitted(self)
+        return max(1, *(len(member.centres) for member in self._stack.members))
+
+    def _encoded(self, X: Any) -> Callable[[str | None], np.ndarray]:
+        """Rows as encoders make them, by how these scale numbers; in a block of a table all of them have done so."""
+        if isinstance(X, Block) and hasattr(self, "recipe_"):
+            tables = dict(zip(self._encoders, self.recipe_.split(X.X), strict=True))
+        else:
+            X, tables = X.X if isinstance(X, Block) else X, {}
 
         def encoded(numbers: str | None) -> np.ndarray:
             name = str(numbers)
@@ -169,12 +227,26 @@ class AutoModel(BaseEstimator):
                 tables[name] = np.asarray(self._encoders[name].transform(X), dtype=np.float64)
             return tables[name]
 
-        with Limited(self.n_jobs, 0, 1):
-            return self._stack.scores(encoded)
+        return encoded
 
     @property
     def leaderboard_(self) -> Any:
         """What was tried, the best first: a pandas frame, or a list of dictionaries where pandas is not installed."""
+        lines = self.leaderboard_lines()
+        try:
+            import pandas
+        except ImportError:
+            return lines
+        return pandas.DataFrame(lines)
+
+    def leaderboard_lines(self) -> list[dict[str, Any]]:
+        """Return the lines of `leaderboard_` as dictionaries.
+
+        Returns
+        -------
+        list of dict
+            What was tried; models that were fitted to all rows come first, the best before the others.
+        """
         check_is_fitted(self)
         lines: list[dict[str, Any]] = [
             {
@@ -183,12 +255,25 @@ class AutoModel(BaseEstimator):
             }
             for trial, share in zip(self._trials, self._shares, strict=True)
         ]  # fmt: skip
-        lines.sort(key=lambda line: (-int(line["rows"]), float(line["error"])))
-        try:
-            import pandas
-        except ImportError:
-            return lines
-        return pandas.DataFrame(lines)
+        return sorted(lines, key=lambda line: (-line["rows"], line["error"]))
+
+    def plot_leaderboard(self, most: int = 20) -> Any:
+        """Draw the errors of what was tried; those that the stack is made of are darker, by their weight.
+
+        Parameters
+        ----------
+        most : int, default=20
+            How many of the best to draw.
+
+        Returns
+        -------
+        altair.Chart
+            The chart, which notebooks show and `chart.save("leaderboard.html")` writes. Needs altair.
+        """
+        from .picture import leaderboard_chart
+
+        require_integer("most", most, 1)
+        return leaderboard_chart(self.leaderboard_lines()[:most])
 
     def explain_fit(self) -> str:
         """Say in words what was tried, what the model is made of, and how good it is.
@@ -203,9 +288,9 @@ class AutoModel(BaseEstimator):
             f"{type(self).__name__}: {self._rows:,} rows, {self.n_features_in_} columns, {len(self._trials)} trials",
             f"expected: {self._expected()} (by {self._judged:,} rows left out)",
         ]
-        for weight, member in zip(self._stack.weights, self._stack.members, strict=True):
+        for k, (weight, member) in enumerate(zip(self._stack.weights, self._stack.members, strict=True)):
             what = f"{member.setting.described()}, {len(member.centres):,} centres, alpha {member.setting.alpha:.1g}"
-            lines.append(f"{weight:.2f} of {what if len(member.centres) else 'ridge'}")
+            lines.append(f"member {k + 1}: {weight:.2f} of {what if len(member.centres) else 'ridge'}")
         names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
         order = np.argsort(-self.feature_importances_)[:5]
         lines.append("columns: " + ", ".join(f"{names[k]} {self.feature_importances_[k]:.0%}" for k in order))
@@ -227,6 +312,21 @@ class AutoModel(BaseEstimator):
         """
         check_is_fitted(self)
         write(self, path, to_state(self))
+
+    def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
+        """Refuse: a graph has no operation for what the encoders of columns do.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ignored.
+        dtype : {'float32', 'float64'}, default='float32'
+            Ignored.
+        """
+        raise ValueError(
+            f"a {type(self).__name__} encodes the columns of tables in ways that an ONNX graph has no operations for: "
+            "save it by model.save(path), or export a RandomFeature or KernelRidge model."
+        )
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Any:
@@ -258,8 +358,8 @@ def one_unit(X: np.ndarray) -> bool:
 class Show:
     """One line on the error stream: trials, the best error so far, seconds left."""
 
-    def __init__(self, verbose: int, clock: Clock) -> None:
-        self.visible, self.clock, self.best = bool(verbose), clock, np.inf
+    def __init__(self, visible: bool, clock: Clock) -> None:
+        self.visible, self.clock, self.best = visible, clock, np.inf
 
     def __call__(self, trial: Trial) -> None:
         self.best = min(self.best, trial.error)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...typing import RandomStateLike
 from ..calibration import probabilities, temperature
 from ..regressor import MultiOutputRegressor
+from ..scoring import score_of_rows
 from ..targets import LabelTargets, NumericTargets
 from .base import AutoModel
 
@@ -53,7 +54,9 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X; only if X is a frame.
+        Names of the columns of X; only if X is a frame or a table in files.
+    recipe_ : Recipe
+        How files with such columns become numbers, for `bochner.read`; only if columns have names.
 
     See Also
     --------
@@ -96,7 +99,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
 
         Parameters
         ----------
-        X : frame or array-like of shape (n_samples, n_features)
+        X : frame, array-like of shape (n_samples, n_features) or Blocks
             The rows.
         return_std : bool, default=False
             Whether to return standard deviations too: 95 of 100 rows that were left out lie within 1.96 of them.
@@ -113,6 +116,25 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
         if not return_std:
             return mean
         return mean, np.broadcast_to(self._deviation, scores.shape).copy().reshape(shape)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return R^2 of predictions, the mean over targets.
+
+        Parameters
+        ----------
+        X : frame, array-like of shape (n_samples, n_features) or Blocks
+            The rows; Blocks have their targets.
+        y : array-like, default=None
+            The targets; None for Blocks.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        return score_of_rows(self.predict, X, y, sample_weight, classifies=False)
 
     def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
         missed = np.abs(held_out - codes)
@@ -165,7 +187,9 @@ class AutoClassifier(ClassifierMixin, AutoModel):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X; only if X is a frame.
+        Names of the columns of X; only if X is a frame or a table in files.
+    recipe_ : Recipe
+        How files with such columns become numbers, for `bochner.read`; only if columns have names.
 
     See Also
     --------
@@ -215,7 +239,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
 
         Parameters
         ----------
-        X : frame or array-like of shape (n_samples, n_features)
+        X : frame, array-like of shape (n_samples, n_features) or Blocks
             The rows.
 
         Returns
@@ -231,7 +255,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
 
         Parameters
         ----------
-        X : frame or array-like of shape (n_samples, n_features)
+        X : frame, array-like of shape (n_samples, n_features) or Blocks
             The rows.
 
         Returns
@@ -239,14 +263,15 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         ndarray of shape (n_samples,)
             Labels.
         """
-        return self._targets.decode(self.decision_function(X))  # type: ignore[attr-defined]
+        decision = self.decision_function(X)
+        return self._targets.decode(decision)  # type: ignore[attr-defined]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
 
         Parameters
         ----------
-        X : frame or array-like of shape (n_samples, n_features)
+        X : frame, array-like of shape (n_samples, n_features) or Blocks
             The rows.
 
         Returns
@@ -255,6 +280,25 @@ class AutoClassifier(ClassifierMixin, AutoModel):
             Probabilities, in the order of `classes_`.
         """
         return probabilities(self.decision_function(X), self.temperature_)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of rows whose label is right.
+
+        Parameters
+        ----------
+        X : frame, array-like of shape (n_samples, n_features) or Blocks
+            The rows; Blocks have their targets.
+        y : array-like, default=None
+            The targets; None for Blocks.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        return score_of_rows(self.predict, X, y, sample_weight, classifies=True)
 
     def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
         self.temperature_ = temperature(held_out, codes)

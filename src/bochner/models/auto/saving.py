@@ -16,12 +16,15 @@ from ...fields import (
     number,
     numbers,
     require_fields,
+    require_present,
+    several,
     text,
     whole,
 )
 from ...kernels import Stable
 from ...tables import TableEncoder
 from ...tables.encodings import METHODS
+from ...tables.several_encoders import EncodersRecipe, recipe_of_several
 from ..saving import made_of
 from .expansion import Expansion, Setting
 from .local import LocalExpansion, Tree
@@ -47,7 +50,7 @@ TRIAL: dict[str, Check] = {
 }
 FITTED: dict[str, Check] = {
     "n_features_in_": whole(1, MOST),
-    "feature_names_in_": names(None),
+    "feature_names_in_": names(),
     "feature_importances_": numbers(None),
     "cv_error_": number(0.0),
     "cv_score_": number(high=1.0),
@@ -57,7 +60,7 @@ FITTED: dict[str, Check] = {
     "_rows": whole(1, MOST),
     "_judged": whole(1, MOST),
 }
-OPTIONAL = {"feature_names_in_", "temperature_", "_deviation"}
+OPTIONAL = {"feature_names_in_"}
 
 
 def setting_state(setting: Setting) -> dict[str, Any]:
@@ -66,7 +69,6 @@ def setting_state(setting: Setting) -> dict[str, Any]:
 
 def to_state(model: Any) -> dict[str, Any]:
     members = [member_state(member) for member in model._stack.members]
-    used = {str(member.setting.numbers) for member in model._stack.members} | {"robust"}
     trials = [
         {**{name: getattr(trial, name) for name in TRIAL}, "setting": {**setting_state(trial.setting), "root": None}}
         for trial in model._trials
@@ -78,7 +80,8 @@ def to_state(model: Any) -> dict[str, Any]:
         "parameters": parameters,
         "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
         "targets": model._targets.to_fields(),
-        "encoders": {name: model._encoders[name].to_state() for name in sorted(used)},
+        "encoders": {name: encoder.to_state() for name, encoder in model._encoders.items()},
+        "reading": model.recipe_.reading if hasattr(model, "recipe_") else None,
         "members": members,
         "weights": model._stack.weights,
         "level": model._stack.level,
@@ -113,9 +116,9 @@ def metric_kind(setting: Setting) -> str:
 def from_state(cls: Any, state: dict[str, Any]) -> Any:
     """A model from plain values; whatever does not fit together is refused."""
     model, fitted = made_of(cls, state["parameters"]), state["fitted"]
-    require_fields(fitted, FITTED, OPTIONAL)
     outputs = len(state["level"])
     require_fields({"level": state["level"]}, {"level": numbers(outputs)})
+    require_fitted(fitted, outputs, model._encoder().classifies)
     model._targets = model._encoder().with_fields(state["targets"], outputs)
     require_fields({"encoders": state["encoders"]}, {"encoders": instance(dict)})
     model._encoders = {}
@@ -125,6 +128,8 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
         model._encoders[name] = TableEncoder.from_state(inner)
         if model._encoders[name].n_features_in_ != fitted["n_features_in_"]:
             raise ValueError("the model and its encoder have different columns")
+    if not state["members"]:
+        raise ValueError("a stack has one member or more")
     members = [member_of(inner, model._encoders, outputs) for inner in state["members"]]
     require_fields({"weights": state["weights"]}, {"weights": numbers(len(members), low=0.0)})
     model._stack = Stack(members, state["weights"], state["level"])
@@ -132,7 +137,32 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     require_fields({"shares": state["shares"]}, {"shares": numbers(len(model._trials), low=0.0)})
     model._shares = state["shares"].tolist()
     vars(model).update(fitted)
+    if state["reading"] is not None:
+        model.recipe_ = recipe_from(state["reading"], list(model._encoders.values()))
     return model
+
+
+def require_fitted(fitted: dict[str, Any], outputs: int, classifies: bool) -> None:
+    """Refuse what no fit with so many outputs leaves in a model."""
+    require_present(fitted, ["n_features_in_"])
+    columns = fitted["n_features_in_"]
+    table = {name: check for name, check in FITTED.items() if name != ("_deviation" if classifies else "temperature_")}
+    require_fields({"n_features_in_": columns}, {"n_features_in_": FITTED["n_features_in_"]})
+    table |= {"feature_names_in_": names(columns), "feature_importances_": numbers(columns, low=0.0)}
+    if not classifies:
+        table["_deviation"] = numbers(outputs, low=0.0)
+    require_fields(fitted, table, OPTIONAL)
+
+
+def recipe_from(reading: Any, encoders: list[TableEncoder]) -> EncodersRecipe:
+    """The recipe of encoders that have learned one table, and how it is read."""
+    columns = several(text(), 1 << 20)
+    require_fields({"reading": reading}, {"reading": instance(tuple)})
+    named = dict(zip(("missing", "commas", "groups"), reading, strict=True))
+    require_fields(named, {"missing": text("refuse", "mean"), "commas": columns, "groups": columns})
+    if len({(tuple(e._learned.names), tuple(e._learned.kinds)) for e in encoders}) != 1:
+        raise ValueError("the encoders have different columns")
+    return recipe_of_several(encoders, **named)
 
 
 def member_of(state: dict[str, Any], encoders: dict[str, TableEncoder], outputs: int) -> Expansion | LocalExpansion:
