@@ -227,7 +227,7 @@ def test_blocks_that_cannot_be_taken_are_refused(tmp_path: Path) -> None:
     frame = frame.drop(columns="same").assign(label=labels, w=1.0)
     with pytest.raises(ValueError, match="weights"):
         AutoClassifier().fit(bochner.read(frame, target="label", weight="w", missing="mean"))
-    with pytest.raises(ValueError, match="'age' has .* missing values"):
+    with pytest.raises(ValueError, match=r"'age' has .* missing values"):
         AutoClassifier().fit(bochner.read(frame, target="label", missing="refuse"))
     with pytest.raises(ValueError, match="their own targets"):
         AutoClassifier().fit(bochner.read(frame, target="label", missing="mean"), labels)

@@ -27,6 +27,7 @@ from .describing import described, facts
 
 Task = Literal["auto", "classification", "regression"]
 CRITERIA = ("auto", "loo", "gcv")
+SECONDS = 30.0  # of --auto, unless --budget says otherwise
 # Options of reading that mean the same with --auto: those that say what a file is and which of its columns to take.
 SHARED = ("drop", "missing", "text_columns", "format", "header", "delimiter", "decimal", "encoding")
 
@@ -237,12 +238,18 @@ def classifies(blocks: Blocks, task: str) -> bool:
 
 
 def fit_auto(
-    reading: Reading, files: list[str], target: str | None, task: str, budget: float | None, trials: int | None, seed: int
+    reading: Reading,
+    files: list[str],
+    target: str | None,
+    task: str,
+    budget: float | None,
+    trials: int | None,
+    seed: int,
 ) -> AutoModel:
     """The model without settings, fitted to files; its encoders take missing values."""
     blocks = replace(reading, missing=reading.missing or "mean").read(files, target)
     made = bochner.AutoClassifier if classifies(blocks, task) else bochner.AutoRegressor
-    model: AutoModel = made(max_trials=trials, random_state=seed, **({} if budget is None else {"budget": budget}))
+    model: AutoModel = made(budget=SECONDS if budget is None else budget, max_trials=trials, random_state=seed)
     model.fit(blocks)
     return model
 

@@ -17,8 +17,12 @@ def leaderboard_chart(lines: list[dict[str, Any]]) -> Any:
         .mark_bar()
         .encode(
             x=altair.X("error:Q", title="squared error of rows left out, relative to that of the mean"),
-            y=altair.Y("place:N", sort=[line["place"] for line in values], title=None, axis=altair.Axis(labelLimit=420)),
-            color=altair.Color("weight:Q", title="weight in the stack", scale=altair.Scale(scheme="blues", domainMin=-0.3)),
+            y=altair.Y(
+                "place:N", sort=[line["place"] for line in values], title=None, axis=altair.Axis(labelLimit=420)
+            ),
+            color=altair.Color(
+                "weight:Q", title="weight in the stack", scale=altair.Scale(scheme="blues", domainMin=-0.3)
+            ),
             tooltip=["model:N", "rows:Q", "centres:Q", "error:Q", "weight:Q", "seconds:Q"],
         )
     )
