@@ -44,8 +44,9 @@ def test_readme_code_runs():
         exec(compile(block, "README.md", "exec"), {})
 
 
-@pytest.mark.parametrize("page", ["embedding", "metric", "tables", "two_sample"])
-def test_code_of_the_page_runs(page):
+@pytest.mark.parametrize("page", ["auto", "embedding", "metric", "tables", "two_sample"])
+def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     pytest.importorskip("matplotlib").use("agg")
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{page}.md").read_text(), flags=re.DOTALL)
     exec(compile(block, f"{page}.md", "exec"), {})
@@ -66,6 +67,7 @@ def test_demo_prints_a_table_and_json(capsys, monkeypatch):
     rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     errors = {row["model"]: row["error"] for row in rows}
     assert errors["RandomFourier"] < errors["plain ridge"]
+    assert errors["AutoClassifier"] < errors["plain ridge"]
     assert all(row["seconds"] > 0 for row in rows)
     asked = []
     monkeypatch.setattr(demo, "run", lambda *settings: asked.append(settings) or rows)

@@ -12,8 +12,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
-from .models import RandomFeatureClassifier
+from .models import AutoClassifier, RandomFeatureClassifier
 from .validation import require_integer
+
+BUDGET = 5.0  # seconds of the model without settings
 
 
 def run(components: int = 2000, seed: int = 0) -> list[dict[str, Any]]:
@@ -35,6 +37,8 @@ def run(components: int = 2000, seed: int = 0) -> list[dict[str, Any]]:
         measure("plain ridge", 64, RidgeClassifierCV(np.logspace(-7, 1, 9)), *data),
         measure("exact RBF SVM", len(data[0]), SVC(C=10.0), *data),
     ]
+    auto = AutoClassifier(budget=BUDGET, random_state=seed)
+    rows.append(measure("AutoClassifier", len(data[0]), auto, *data))
     for basis in bases:
         name = type(basis).__name__ + (f", {basis.precision}" if basis.precision else "")
         rows.append(measure(name, basis.n_components, RandomFeatureClassifier(basis, random_state=seed), *data))

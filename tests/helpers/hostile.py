@@ -127,7 +127,7 @@ def changed(tree, arrays, change):
 # ---- verbs ----
 
 
-DEVIATING = bochner.RandomFeatureRegressor, bochner.DistributionRegressor
+DEVIATING = bochner.RandomFeatureRegressor, bochner.DistributionRegressor, bochner.AutoRegressor
 
 
 class NotSoundError(Exception):
@@ -156,6 +156,8 @@ def use(kind, path):
     must("predict", lambda: model.predict(rows))
     if hasattr(model, "explain_fit"):
         must("explain_fit", model.explain_fit)
+    if hasattr(type(model), "leaderboard_"):
+        must("leaderboard", lambda: model.leaderboard_)
     must("repr", lambda: repr(model))
     must("parameters", lambda: model.get_params())
     if hasattr(model, "coef_"):

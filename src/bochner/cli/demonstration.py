@@ -10,7 +10,7 @@ from .app import Printing, app, show
 
 @app.command
 def demo(*, components: int = 2000, seed: int = 0, printing: Printing = Printing()) -> None:  # noqa: B008
-    """Classify handwritten digits with least squares on every basis, beside plain ridge and an exact RBF SVM.
+    """Classify handwritten digits with every basis and without settings, beside plain ridge and an exact RBF SVM.
 
     Parameters
     ----------
