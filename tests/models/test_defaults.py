@@ -543,15 +543,6 @@ def test_parameters_of_the_default_basis_are_reached():
     assert isinstance(by_name.basis_, RandomMaxout)
 
 
-@pytest.mark.parametrize("name", REGISTRY)
-def test_notebooks_may_ask_for_every_attribute(name):
-    """Some versions of scikit-learn do so for `dir`, and for what a notebook shows."""
-    basis = REGISTRY[name](20)
-    assert "n_components" in dir(basis)
-    assert name in RandomFeatureRegressor(basis)._repr_html_().lower()
-    assert "basis_" in dir(RandomFeatureRegressor(basis, random_state=0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]))
-
-
 def test_columns_that_matter_are_found():
     from sklearn.datasets import make_friedman1
     from sklearn.feature_selection import RFE, SelectFromModel

@@ -50,8 +50,7 @@ def choose_design(
     wanted, why = wanted_of(parameters, basis, ready)
 
     def tried() -> tuple[Any, ...]:
-        rows = ready.blocks.n_rows
-        return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks), rows))
+        return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks)))
 
     choice = Choice(*ready.remember(tried))
     basis = with_weights(basis, choice, wanted, ready)

@@ -63,11 +63,10 @@ class Choice:
     reason: str
 
 
-def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Block, in_all: int = 0) -> Choice:
+def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Block) -> Choice:
     """The scaling and the weight of smallest squared error of rows left out; probe holds rows with coded targets.
 
-    Where features are not clearly better than the columns alone, it is the columns: ridge is the safe choice. What is
-    a gain of sampled rows is more surely one of all rows, of which there are `in_all`.
+    Where features are not clearly better than the columns alone, it is the columns: ridge is the safe choice.
     """
     sample = different_rows(sample)  # a repeated row counts as one with a weight does
     scales = ["robust", "standard", None] if wanted.scale == "auto" else [wanted.scale]
@@ -92,7 +91,6 @@ def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Blo
         scale: trial_of(wanted, design_of(Choice(scale, float(len(weights) > 1), ""), few, sample, largest), probe)
         for scale in scales
     }
-    clear = CLEAR * float(np.sqrt(min(1.0, probe.X.shape[0] / max(in_all, 1))))
     found: dict[tuple[str | None, float], np.ndarray] = {}
 
     def best_of(some_scales: list[str | None], some_weights: Sequence[float]) -> tuple[str | None, float]:
@@ -107,7 +105,7 @@ def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Blo
 
     def clearly(other: tuple[str | None, float], best: tuple[str | None, float]) -> tuple[str | None, float]:
         """The other one if it is clearly better."""
-        return best if is_noise(found[best] - found[other], clear) else other
+        return best if is_noise(found[best] - found[other], CLEAR) else other
 
     first = [weight for weight in weights if weight in FIRST] or weights
     best = best_of(scales[:1], first)
