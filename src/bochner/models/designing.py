@@ -81,5 +81,4 @@ def wanted_of(parameters: ModelParameters, basis: Basis, ready: PreparedData) ->
         require_squares(ready.largest, "X")
     if linear == "auto" and (parameters.trains_on_batches or parameters.max_coefficient is not None):
         linear = False  # steps on batches need columns of like size, and bounds are those of features
-    given = not isinstance(parameters.alpha, str)
-    return Wanted(scale, linear, bool(parameters.fit_intercept), parameters.classifies, given), why
+    return Wanted(scale, linear, bool(parameters.fit_intercept), parameters.classifies), why
