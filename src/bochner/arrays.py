@@ -17,7 +17,7 @@ FEW_ROWS = 1 << 16  # more than any sample has, or a kernel matrix that finds ro
 HALVES = ("float16", "bfloat16")
 
 
-def is_torch(array: Any) -> bool:
+def is_torch(array: object) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 
@@ -104,7 +104,7 @@ def as_rows(tensor: Array) -> Array:
     return cast(tensor, "float32") if dtype_name(tensor) in HALVES else tensor
 
 
-def to_numpy(array: Any) -> Any:
+def to_numpy(array: object) -> Any:
     """A torch tensor as a numpy array (sharing memory on the CPU); anything else unchanged."""
     return as_rows(array).cpu().numpy() if is_torch(array) else array
 

@@ -46,7 +46,7 @@ def require_sound(values: Mapping[str, Any], table: Mapping[str, Check]) -> None
             raise ValueError(f"{name} is {shown(value)}, which no fit gives")
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value in few words."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} of shape {value.shape}"
@@ -71,12 +71,12 @@ def text(*choices: str) -> Check:
     return lambda value: isinstance(value, str) and (not choices or value in choices)
 
 
-def flag(value: Any) -> bool:
+def flag(value: object) -> bool:
     """True or False, or the numbers 1 and 0 for them."""
     return type(value) in (bool, int) and value in (0, 1)
 
 
-def nothing(value: Any) -> bool:
+def nothing(value: object) -> bool:
     return value is None
 
 
@@ -106,7 +106,7 @@ def numbers(
 ) -> Check:
     """An array of finite numbers from low to high; a length of None is any length."""
 
-    def check(value: Any) -> bool:
+    def check(value: object) -> bool:
         if not isinstance(value, np.ndarray) or value.dtype.name not in dtypes or value.ndim != len(shape):
             return False
         if any(wanted not in (None, there) for wanted, there in zip(shape, value.shape, strict=True)):
@@ -126,7 +126,7 @@ def names(count: int | None = None) -> Check:
     return check
 
 
-def labels(value: Any) -> bool:
+def labels(value: object) -> bool:
     """An array of at least two classes: text, truth values, or whole numbers."""
     if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) < 2:
         return False

@@ -32,6 +32,7 @@ from .models.distribution.scatter import Directions, Reference, Scatter
 from .models.feature_fit import FeatureFit
 from .models.fitting import Fit
 from .models.learned.spectrum import Stage
+from .models.metric_search import LearnedMetric
 from .models.saving import KIND, VERSION, kinds_of
 from .models.targets import LabelTargets, NumericTargets
 from .models.trials import Choice
@@ -67,6 +68,16 @@ def with_design(tree: Any) -> Any:
     return tree
 
 
+def with_metric(tree: Any) -> Any:
+    """Version 4 knows learned metrics of models of random features, alone or as a second stage."""
+    state = tree["state"]
+    state = state.get("second", state if "design" in state else None)
+    if state is not None:
+        state["parameters"] |= {"metric": None, "metric_rounds": 3}
+        state["fitted"] |= {"_metric": LearnedMetric()}
+    return tree
+
+
 SAVED = (
     RandomFeatureClassifier, RandomFeatureRegressor, LearnedFourierClassifier, LearnedFourierRegressor,
     KernelRidgeClassifier, KernelRidgeRegressor, DistributionClassifier, DistributionRegressor, MaxoutIndex,
@@ -75,12 +86,12 @@ SAVED = (
 KNOWN = (*INDEX_PARTS, LinearBasis)
 INNER = (
     Fit, Problem, PrimalPosterior, DualPosterior, DualProblem, MemoryBlocks, Reference, Scatter, Directions, Stage,
-    FeatureFit, LabelTargets, NumericTargets, Temperature, Widening, *kinds_of(FeatureMap),
+    FeatureFit, LearnedMetric, LabelTargets, NumericTargets, Temperature, Widening, *kinds_of(FeatureMap),
     *TABLE_PARTS,
 )  # fmt: skip
 MODELS = {cls.__name__: cls for cls in SAVED}
 # version -> how its tree becomes the next one's
-MIGRATIONS: dict[int, Callable[[Any], Any]] = {1: with_training, 2: with_design}
+MIGRATIONS: dict[int, Callable[[Any], Any]] = {1: with_training, 2: with_design, 3: with_metric}
 OLDEST = 1
 
 # For skops, to read pipelines that contain bochner's estimators: skops.io.load(path, trusted=TRUSTED_TYPES).

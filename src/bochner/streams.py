@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from . import portable
 
@@ -87,7 +88,7 @@ class Stream:
         """Uniform on (0, 1)."""
         return uniform_from_bits(self.bits(start, stop, width))
 
-    def normal(self, start: int, stop: int, width: int = 1, dtype: Any = np.float64) -> np.ndarray:
+    def normal(self, start: int, stop: int, width: int = 1, dtype: DTypeLike = np.float64) -> np.ndarray:
         """Standard normal, by the quantile function; made in float64, stored in `dtype`."""
         out: np.ndarray = np.empty((stop - start, width), dtype=dtype)
         rows = max(1, CHUNK // max(width, 1))

@@ -38,7 +38,7 @@ def is_option(name: str) -> bool:
     return name not in _others
 
 
-def option(name: str, value: Any) -> str:
+def option(name: str, value: object) -> str:
     """A setting as the user would write it: missing='mean' in Python, --missing mean on the command line."""
     if _spoken == "python":
         return f"{name}={value!r}"
@@ -53,19 +53,19 @@ class FitWarning(UserWarning):
     """Something that a person should know about a fit or a prediction: its numbers speak against it."""
 
 
-def require_integer(name: str, value: Any, minimum: int = 1) -> int:
+def require_integer(name: str, value: object, minimum: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}; got {value!r}.")
     return int(value)
 
 
-def require_positive(name: str, value: Any) -> float:
+def require_positive(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
     return float(value)
 
 
-def require_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+def require_choice(name: str, value: object, choices: Iterable[str]) -> str:
     choices = list(choices)
     if value in choices:
         return str(value)

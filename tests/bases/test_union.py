@@ -162,6 +162,19 @@ def test_models_are_saved_and_exported(precision, tmp_path):
         np.testing.assert_allclose(found.astype(float), model.predict(X).astype(float), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("precision", ["int8", "auto"])
+def test_models_are_fitted_again_after_a_file_and_after_growth(precision, tmp_path):
+    """Parts have no precision of their own then: trials are made in floats."""
+    X, y = rows_and_targets()
+    model = RandomFeatureRegressor(RandomFourier(20) + RandomMaxout(20), precision=precision, random_state=0).fit(X, y)
+    model.save(tmp_path / "model", sums=True)
+    again = bochner.load(tmp_path / "model")
+    grown = RandomFeatureRegressor(clone(again.grow(30).basis_), precision=precision, random_state=0)
+    for one in (again, grown):
+        assert one.fit(X, y).score(X, y) > 0.5
+        assert one.basis_.n_components == (40 if one is again else 30)
+
+
 def test_sums_of_a_union_add_and_grow():
     X, y = rows_and_targets()
     union = RandomFourier(20) + RandomCells(32, depth=2)

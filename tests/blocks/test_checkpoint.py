@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 
 import bochner
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, RandomMaxout, RandomStumps, storage
@@ -155,7 +156,7 @@ def test_interrupted_anywhere_it_ends_with_the_same_bits(tmp_path, monkeypatch, 
     y = LABELS if hasattr(model, "class_weight") else np.column_stack([Y, 2 * Y]) if name == "several targets" else Y
 
     def fit(folder=None):
-        fresh = bochner.models.base.clone(model)
+        fresh = clone(model)
         if source == "file":
             return fresh.fit(MemoryBlocks(X, y).map(lambda block: block), checkpoint=folder)
         return fresh.fit(scipy.sparse.csr_matrix(X) if source == "sparse" else X, y, checkpoint=folder)

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -413,7 +414,7 @@ def test_zero_weights_choose_the_same_penalty_from_file_and_memory(alpha, solver
     frame = FRAME[["a", "b", "c"]].assign(y=np.where(FRAME.y > 0.5, "high", "low"), w=rng.integers(0, 2, N))
     model = RandomFeatureClassifier(RandomFourier(60), random_state=0, alpha=alpha, solver=solver)
     blocks = read(frame, target="y", weight="w", standardize=False)
-    from_file = bochner.models.base.clone(model).fit(blocks)
+    from_file = clone(model).fit(blocks)
     from_memory = model.fit(frame[["a", "b", "c"]].to_numpy(), frame.y.to_numpy(), frame.w.to_numpy())
     assert from_file.alpha_ == from_memory.alpha_
     assert from_file.basis_.bandwidth_ == from_memory.basis_.bandwidth_
@@ -681,7 +682,7 @@ def test_frames_are_fitted_as_read_would(tmp_path, kind, named):
     made = {"pandas": lambda f: f, "polars": pl.from_pandas, "arrow": Table.from_pandas}[kind]
     frame, inputs = made(MESSY), made(MESSY.drop(columns="y"))
     model = RandomFeatureRegressor(RandomFourier(50), random_state=0, alpha=1e-2)
-    expected = bochner.models.base.clone(model).fit(read(MESSY, target="y", missing="mean"))
+    expected = clone(model).fit(read(MESSY, target="y", missing="mean"))
     model = model.fit(frame, target="y") if named else model.fit(inputs, MESSY.y.to_numpy())
     assert model.recipe_ == expected.recipe_
     assert model.feature_names_in_.tolist() == list(MESSY.drop(columns="y"))

@@ -47,6 +47,8 @@ def regressors():
     ball = bochner.kernels.BallMatern(bandwidth=1.5, degree=3)
     yield "fourier ball", Kind(fitted(bochner.RandomFourier(6, kernel=ball, precision="int14"), alpha=[0.1, 1.0]))
     yield "fourier grown", Kind(fitted(bochner.RandomFourier(8)).grow(4), sums=True)
+    yield "metric", Kind(fitted(bochner.RandomFourier(6), metric="diagonal", metric_rounds=1))
+    yield "metric int8", Kind(fitted(bochner.RandomFourier(6, precision="int8"), metric="full", scale=None), sums=True)
     yield "fixed", Kind(fitted(bochner.FixedFourier(np.eye(3), phases=[0.5], precision="int8")), sums=True)
     yield "fastfood", Kind(fitted(bochner.Fastfood(6, precision="int14")), sums=True)
     yield "fastfood float", Kind(fitted(bochner.Fastfood(6, calibration=np.ones(3), kernel="ball_matern", degree=3)))

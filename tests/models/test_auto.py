@@ -12,8 +12,10 @@ from sklearn.linear_model import RidgeCV
 
 import bochner
 from bochner import AutoClassifier, AutoRegressor
+from bochner.models.auto import search
 from bochner.models.auto.expansion import Expansion, Setting, with_metric
 from bochner.models.auto.fits import LandmarkFits, Rows, exact_fit
+from bochner.models.auto.local import LocalExpansion, grown, local_fit
 from bochner.models.auto.search import Clock
 from bochner.models.auto.stacking import stack_weights
 
@@ -43,6 +45,12 @@ def test_the_expected_error_and_deviations_are_honest(fitted: AutoRegressor) -> 
     assert abs(fitted.score(X, y) - fitted.cv_score_) < 5 * fitted.cv_standard_error_
     mean, deviation = fitted.predict(X, return_std=True)
     assert 0.9 < np.mean(np.abs(mean - y) < 1.96 * deviation) < 0.99
+
+
+def test_the_stack_is_about_as_good_as_its_best_member(fitted: AutoRegressor) -> None:
+    errors = fitted.leaderboard_["error"]
+    assert "ridge" in set(fitted.leaderboard_["model"])
+    assert fitted.cv_error_ <= 1.1 * errors.min()
 
 
 def test_noise_is_not_fitted() -> None:
@@ -167,6 +175,40 @@ def test_all_rows_as_landmarks_are_the_exact_fit() -> None:
     exact, landmarks = exact_fit(rows, setting), LandmarkFits(rows, setting, np.arange(120)).best(setting)
     assert exact is not None and landmarks is not None
     assert landmarks[0].error == pytest.approx(exact[0].error, rel=0.05)  # the bandwidths are of other samples
+
+
+def test_leaves_of_a_tree_are_local_fits() -> None:
+    """One leaf is a plain fit; many leaves learn a function that one kernel for all rows would need them all for."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(3000, 2))
+    y = np.sin(4 * X[:, :1]) * np.cos(3 * X[:, 1:])
+    rows, setting = Rows(X, y - y.mean(axis=0), np.arange(3000) % 5, True), Setting("robust", 2.0, 2.0, factor=0.25)
+    found = local_fit(rows, setting, 200)
+    assert found is not None
+    member, function = found
+    assert len(function.leaves) == 16 and member.error < 0.01
+    leaves = function.tree.leaf_of(X)
+    assert np.bincount(leaves, minlength=16).min() > 100
+    at = rng.uniform(-2, 2, size=(20, 2))
+    step = np.array([1e-6, 0.0])
+    slopes = (function(at + step) - function(at - step)) / 2e-6
+    np.testing.assert_allclose(function.gradients(at)[:, 0], slopes, atol=1e-4)
+
+
+def test_columns_that_cannot_be_cut_leave_one_leaf_full() -> None:
+    Z = np.repeat([[0.0, 1.0]], 50, axis=0)
+    tree = grown(Z, 10)
+    assert (tree.leaf_of(Z) == tree.leaf_of(Z)[0]).all()
+
+
+def test_files_hold_local_fits(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "SPEED", 2e8)  # a machine so slow that these rows are many
+    X, y = relevant_few(2500)
+    model = AutoRegressor(max_trials=4, random_state=0).fit(X, y)
+    assert any(isinstance(member, LocalExpansion) for member in model._stack.members)
+    path = tmp_path / "auto.bochner"  # type: ignore[operator]
+    model.save(path)
+    assert (bochner.load(path).predict(X[:50]) == model.predict(X[:50])).all()
 
 
 def test_few_rows_give_little_reason_to_part_from_equal_weights() -> None:

@@ -2,12 +2,21 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.linear_model import Ridge
 
 import bochner
-from bochner import GatedLinear, RandomBins, RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
+from bochner import (
+    GatedLinear,
+    RandomBins,
+    RandomCells,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    RandomFourier,
+)
 from bochner.maps import BinsMap
 from bochner.solvers import feature_cache
+from bochner.solvers.kernel_rows import cells_of_trees, sparse_product
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 5))
@@ -19,6 +28,7 @@ def test_sparse_bases_say_how_little_a_row_takes():
     assert RandomFourier(300).entries == 300
     assert GatedLinear(64, pool_size=4, sparse_output=True).entries == 32
     assert GatedLinear(64, pool_size=4).entries == 64
+    assert RandomCells(4096, depth=4).entries == 512
 
 
 @pytest.mark.parametrize("memory", ["4GB", "100KB"], ids=["kept", "made again"])
@@ -59,3 +69,31 @@ def test_probabilities_where_leverages_are_too_many_to_ask_for(monkeypatch):
     assert model.temperature_ > 0
     alike = RandomFeatureClassifier(basis, alpha=0.3, solver="cholesky").fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), alike.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize(("depth", "columns"), [(3, 800), (3, 797), (9, 4096)])
+def test_kernels_of_cells_are_counted(depth, columns):
+    """As a sparse product makes them; of trees that have lost columns, and of signed grids, that itself."""
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    Z = RandomCells(columns, depth=depth, random_state=0).fit(X).transform(X)
+    W = scipy.sparse.csr_matrix(Z[:7])
+    for left, right in ((Z, Z), (Z, W), (W, 3.0 * Z)):
+        np.testing.assert_allclose(sparse_product(left, right), (left @ right.T).toarray(), atol=1e-12)
+    whole = columns % 2**depth == 0
+    assert (cells_of_trees(Z, W) is not None) == whole
+    assert not whole or cells_of_trees(Z)[0].dtype == (np.uint8 if depth <= 8 else np.int32)
+    bins = RandomBins(64, n_grids=5, random_state=0).fit(X).transform(X)
+    assert cells_of_trees(bins) is None
+    np.testing.assert_allclose(sparse_product(bins, bins), (bins @ bins.T).toarray(), atol=1e-12)
+
+
+def test_solvers_agree_on_cells_beside_waves():
+    X = np.random.default_rng(1).standard_normal((150, 4))
+    y = np.sin(X[:, 0]) + (X[:, 1] > 0) * X[:, 2]
+    basis = (RandomFourier(20) + RandomCells(256, depth=3)).set_params(weights=[1.0, 0.7])
+    models = [
+        RandomFeatureRegressor(basis, solver=solver, alpha=0.1, random_state=0).fit(X, y)
+        for solver in ("cholesky", "dual", "cg")
+    ]
+    for model in models[1:]:
+        np.testing.assert_allclose(model.predict(X), models[0].predict(X), rtol=1e-5, atol=1e-6)

@@ -428,6 +428,8 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
 
     @property
     def _limit(self) -> int:
+        if not self.is_integer:  # notebooks ask for every attribute
+            raise AttributeError("only features of integers have a largest one.")
         return LIMITS[str(self.precision)]
 
     def output_dtype(self, X: Any) -> np.dtype:

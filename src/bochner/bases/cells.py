@@ -11,6 +11,7 @@ from ..fields import numbers, require_sound
 from ..maps.cells import DEEPEST, SPARSE_DEPTH, AxisCellsMap, CellsMap, ObliqueCellsMap
 from ..maps.quantize import round_digits
 from ..maps.rows import to_dense
+from ..typing import RandomStateLike
 from ..validation import require_choice, require_finite, require_integer
 from .base import Basis, Bounds
 
@@ -99,7 +100,7 @@ class RandomCells(Basis):
         oblique: bool = False,
         column_weights: Any = None,
         precision: str | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.depth = depth

@@ -1,4 +1,4 @@
-"""A fitted basis as models keep it: with the scaling before it and the linear part beside it.
+"""A fitted basis as models keep it: with the scaling and the metric before it and the linear part beside it.
 
 The work is done by its `map`; this is what a model shows, cuts and grows, and what a file holds.
 """
@@ -7,28 +7,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..arrays import Array
-from ..maps.base import frozen
+from ..maps.base import FeatureMap, frozen
 from ..maps.design import DesignMap
 from ..maps.linear import LinearPart
+from ..maps.metric import Metric
+from ..maps.quantize import Quantizer
 from ..maps.scaling import ColumnScaler
 from .base import Basis
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A fitted basis with what stands before it and beside it; columns of the linear part come first."""
+    """A fitted basis with what stands before it and beside it; columns of the linear part come first.
+
+    The basis sees scaled rows times the matrix `metric`, or times its diagonal; integer features work on `codes` of the
+    scaled rows where the matrix is full.
+    """
 
     basis: Basis
     scaler: ColumnScaler | None = None
     linear: LinearPart | None = None
+    metric: np.ndarray | None = None
+    codes: Quantizer | None = None
 
     @property
     def map(self) -> DesignMap:
         """From rows to all columns."""
-        return DesignMap(self.basis.map_, self.scaler, self.linear)
+        return DesignMap(self._moved, self.scaler, self.linear)
+
+    @cached_property
+    def _moved(self) -> FeatureMap:
+        """The map of the basis, after the metric."""
+        return self.basis.map_ if self.metric is None else Metric(self.basis.map_, self.metric, self.codes)
 
     def features(self, X: Any) -> Any:
         """All columns of some rows (n, n_components), dense or CSR."""
@@ -62,7 +78,7 @@ class Design:
 
     @property
     def quantizes_input(self) -> bool:
-        return self.basis.quantizes_input
+        return self.map.rounds_input if self.metric is not None else self.basis.quantizes_input
 
     @property
     def seed_(self) -> int:
@@ -92,5 +108,6 @@ class Design:
         return self.map.linear_coefficients(coefficients)
 
     def identity(self) -> tuple[Any, ...]:
-        parts = (self.scaler, self.linear)
-        return self.basis.identity(), *(None if part is None else frozen(vars(part)) for part in parts)
+        parts = (self.scaler, self.linear, self.codes)
+        shown = (None if part is None else frozen(vars(part)) for part in parts)
+        return self.basis.identity(), frozen(self.metric), *shown

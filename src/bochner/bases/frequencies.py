@@ -30,7 +30,7 @@ class KernelParameter:
     def __get__(self, basis: FrequencyBasis | None, owner: type) -> Any:
         return self if basis is None else KernelOf(basis)
 
-    def __set__(self, basis: FrequencyBasis, value: Any) -> None:
+    def __set__(self, basis: FrequencyBasis, value: object) -> None:
         basis.__dict__["kernel"] = value
 
 

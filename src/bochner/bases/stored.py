@@ -33,7 +33,7 @@ def largest_factor(precision: str | None) -> float:
     return NARROW if precision == "float32" else LARGEST
 
 
-def require_like(name: str, value: Any, expected: Any, precision: str | None) -> None:
+def require_like(name: str, value: object, expected: Any, precision: str | None) -> None:
     """Refuse a fitted value from a file that is not of the kind that a fit gives."""
     widest = largest_factor(precision)
     sound = type(value) is type(expected)

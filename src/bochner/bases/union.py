@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..fields import LARGEST, either, names, nothing, number, require_fields, several, text, whole
 from ..maps import PRECISIONS, Union
 from ..maps.union import is_sparse
+from ..typing import RandomStateLike
 from ..validation import require_choice, require_finite
 from .base import MOST_COLUMNS, Basis, Bounds
 from .checking import checked_rows
@@ -75,7 +76,7 @@ class BasisUnion(Basis):
     """
 
     def __init__(
-        self, bases: Any, *, weights: Any = "auto", precision: str | None = None, random_state: Any = None
+        self, bases: Any, *, weights: Any = "auto", precision: str | None = None, random_state: RandomStateLike = None
     ) -> None:
         self.bases = bases
         self.weights = weights
@@ -254,7 +255,7 @@ class BasisUnion(Basis):
 
     def _resized(self, parts: list[Basis]) -> Self:
         other = copy(self)
-        unfitted = [clone(part) for part in parts]
+        unfitted = [clone(part).set_params(precision=None) for part in parts]  # theirs is that of the union
         other.__dict__.update(vars(self._of_parts(unfitted)))
         other._keep(parts, self.weights_[: len(parts)])
         return other
@@ -286,7 +287,7 @@ class BasisUnion(Basis):
         parts, columns = list(state["bases_"]), state["n_features_in_"]
         if any(part.n_features_in_ != columns or part.precision != state["precision"] for part in parts):
             raise ValueError("the parts of a union belong to different rows")
-        given = [type(part)(**part.get_params(deep=False)) for part in parts]
+        given = [type(part)(**{**part.get_params(deep=False), "precision": None}) for part in parts]
         basis = cls(given, weights=list(state["weights_"]), precision=state["precision"], random_state=state["seed_"])
         kept = {name: state[name] for name in ("seed_", "n_features_in_")}
         if state["feature_names_in_"] is not None:

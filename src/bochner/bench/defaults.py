@@ -61,6 +61,7 @@ def judge(split: Split, basis: Basis | None = None, **how: Any) -> dict[str, Any
         "rows": len(split.y), "columns": split.X.shape[1], "labels": labels, "error": error(model, split, labels),
         "expected": 1.0 - model.cv_score_, "ridge": error(ridge, split, labels), "nothing": nothing,
         "scale": model._fitted.choice.scale, "linear": bool(model._fitted.choice.weight), "seconds": seconds,
+        "metric": "none" if model.metric_ is None else "diagonal" if model.metric_.ndim == 1 else "full",
         "warned": [str(warning.message) for warning in told],
     }  # fmt: skip
     if not labels and model._refresh().posterior is not None:

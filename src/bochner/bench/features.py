@@ -25,7 +25,6 @@ def bench_features(quick: bool = False) -> list[Entry]:
     pixels = rng.integers(0, 256, (LOT, d), dtype=np.uint8)
     pixels[rng.random((LOT, d)) < 0.8] = 0
     X, lots = pixels.astype(np.float32) / 255, rows // LOT
-    W, b = rng.standard_normal((d, m)).astype(np.float32), rng.uniform(0, 6, m).astype(np.float32)
     entries: list[Entry] = []
 
     def add(
@@ -38,6 +37,32 @@ def bench_features(quick: bool = False) -> list[Entry]:
             Entry(f"{work} {rows:,} x {d} -> {m:,}", who, kind, seconds, rows / seconds, "rows/s", note, whole)
         )
 
+    dense = float(LOT) * d * m  # products
+    add_fourier(add, rng, pixels, X, m)
+    maxout: list[tuple[str, Any, np.ndarray, dict[str, float]]] = [
+        ("bochner int8", RandomMaxout(m // 4, precision="int8", random_state=0), pixels, {CODES: 2 * dense}),
+        ("bochner float32", RandomMaxout(m // 4, random_state=0), X, {FLOATS: 2 * dense}),
+    ]
+    pools = rng.standard_normal((d, m)).astype(np.float32)
+    for name, basis, data, costs in maxout:
+        moved = checked(name, basis, data)
+        add("maxout of 4", name, "ours", partial(basis.features, data), costs={**costs, BYTES: moved})
+    add("maxout of 4", "X W alone", "limit", lambda: X @ pools, "the bare product of our float32 map")
+    add_comparisons(add, pixels, X, m)
+    gated = GatedLinear(m, random_state=0, precision="int8")
+    moved = checked("gated linear int8", gated, pixels)
+    directions = rng.integers(-127, 128, (m + m // 4, d)).astype(np.int8)
+    products = 2.5 * dense  # four gates and a value for four columns
+    add("gated linear int8", "bochner", "ours", partial(gated.features, pixels), costs={CODES: products, BYTES: moved})
+    add("gated linear int8", "X W alone", "limit", partial(ops.project, pixels, directions), "integer projections")
+    add_pools(add, rng, m)
+    return entries
+
+
+def add_fourier(add: Callable[..., None], rng: np.random.Generator, pixels: np.ndarray, X: np.ndarray, m: int) -> None:
+    """Waves, ours and other people's."""
+    d = X.shape[1]
+    W, b = rng.standard_normal((d, m)).astype(np.float32), rng.uniform(0, 6, m).astype(np.float32)
     sampler = RBFSampler(gamma=0.02, n_components=m, random_state=0).fit(X)
     sampler.random_weights_ = sampler.random_weights_.astype(np.float32)
     sampler.random_offset_ = sampler.random_offset_.astype(np.float32)
@@ -58,24 +83,6 @@ def bench_features(quick: bool = False) -> list[Entry]:
     add_torch(add, X, W)
     add_extra(add, X, m)
     add("fourier", "X W alone, m/2 columns", "limit", lambda: X @ half, "the bare product of our float32 map")
-    pools = rng.standard_normal((d, m)).astype(np.float32)
-    maxout: list[tuple[str, Any, np.ndarray, dict[str, float]]] = [
-        ("bochner int8", RandomMaxout(m // 4, precision="int8", random_state=0), pixels, {CODES: 2 * dense}),
-        ("bochner float32", RandomMaxout(m // 4, random_state=0), X, {FLOATS: 2 * dense}),
-    ]
-    for name, basis, data, costs in maxout:
-        moved = checked(name, basis, data)
-        add("maxout of 4", name, "ours", partial(basis.features, data), costs={**costs, BYTES: moved})
-    add("maxout of 4", "X W alone", "limit", lambda: X @ pools, "the bare product of our float32 map")
-    add_comparisons(add, pixels, X, m)
-    gated = GatedLinear(m, random_state=0, precision="int8")
-    moved = checked("gated linear int8", gated, pixels)
-    directions = rng.integers(-127, 128, (m + m // 4, d)).astype(np.int8)
-    products = 2.5 * dense  # four gates and a value for four columns
-    add("gated linear int8", "bochner", "ours", partial(gated.features, pixels), costs={CODES: products, BYTES: moved})
-    add("gated linear int8", "X W alone", "limit", partial(ops.project, pixels, directions), "integer projections")
-    add_pools(add, rng, m)
-    return entries
 
 
 def add_comparisons(add: Callable[..., None], pixels: np.ndarray, X: np.ndarray, m: int) -> None:

@@ -17,20 +17,7 @@ LOT = 15_000  # rows at a time, as a block has
 
 def bench_gram(quick: bool = False) -> list[Entry]:
     rows, m = (15_000, 1024) if quick else (60_000, 4096)
-    rng = np.random.default_rng(0)
-    eight = rng.integers(-127, 128, (LOT, m)).astype(np.int8)
-    fourteen = rng.integers(-8191, 8192, (LOT, m)).astype(np.int16)
-    floats = eight.astype(np.float32)
-    some = slice(0, 97)
-    for z in (eight, fourteen):
-        part = z[:2000, some]
-        check(f"gram of {z.dtype}", bool(np.array_equal(ops.gram(part), reference.gram(part))))
-        few = z[:64]
-        exact = (few.astype(np.float64).T @ few).astype(np.int64)
-        check(f"gram of {z.dtype}", bool(np.array_equal(ops.gram(few), exact)))
-    for rounded in (False, True):  # of numbers this small every sum is exact
-        made = ops.float_gram(floats[:500, some], rounded)
-        check("quick gram", bool(np.array_equal(made, reference.float_gram(floats[:500, some], rounded))))
+    eight, fourteen, floats = drawn(m)
     work, lots = f"gram {rows:,} x {m:,}", rows // LOT
     count = 2.0 * rows * m * m
 
@@ -61,14 +48,38 @@ def bench_gram(quick: bool = False) -> list[Entry]:
         ours("bfloat16", floats, FLOATS, 0, "rounded, then the same with twice the rows", True),
         entry("ssyrk (BLAS)", "peer", lots * best_time(syrk, runs), "one triangle"),
     ]
-    try:
-        import torch
-
-        brain = torch.from_numpy(floats).bfloat16()
-        entries.append(entry("torch bfloat16", "peer", lots * best_time(lambda: brain.T @ brain, runs)))
-    except ImportError:
-        pass
+    seconds = torch_seconds(floats, runs)
+    if seconds is not None:
+        entries.append(entry("torch bfloat16", "peer", lots * seconds))
     # A triangle is half of the square, and a product with its addition two operations.
     fastest = count / 4 / products(native._native.peak_products, threads.count())
     entries.append(entry("multiply-adds in registers", "limit", fastest, "all threads"))
     return entries
+
+
+def drawn(m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of 8 and of 14 bits, and the first ones as floats; some of their sums are held to the definitions."""
+    rng = np.random.default_rng(0)
+    eight = rng.integers(-127, 128, (LOT, m)).astype(np.int8)
+    fourteen = rng.integers(-8191, 8192, (LOT, m)).astype(np.int16)
+    floats, some = eight.astype(np.float32), slice(0, 97)
+    for z in (eight, fourteen):
+        part = z[:2000, some]
+        check(f"gram of {z.dtype}", bool(np.array_equal(ops.gram(part), reference.gram(part))))
+        few = z[:64]
+        exact = (few.astype(np.float64).T @ few).astype(np.int64)
+        check(f"gram of {z.dtype}", bool(np.array_equal(ops.gram(few), exact)))
+    for rounded in (False, True):  # of numbers this small every sum is exact
+        made = ops.float_gram(floats[:500, some], rounded)
+        check("quick gram", bool(np.array_equal(made, reference.float_gram(floats[:500, some], rounded))))
+    return eight, fourteen, floats
+
+
+def torch_seconds(floats: np.ndarray, runs: int) -> float | None:
+    """What torch takes for a lot in bfloat16; None without it."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    brain = torch.from_numpy(floats).bfloat16()
+    return best_time(lambda: brain.T @ brain, runs)

@@ -101,7 +101,7 @@ def read(
     decimal: str | None = None,
     encoding: str = "utf-8",
     rows: str | None = None,
-    recipe: Any = None,
+    recipe: Recipe | SparseRecipe | TableEncoder | None = None,
     n_columns: int | None = None,
 ) -> Blocks:
     """Read rows of files in blocks, which models fit without ever holding all of them.
@@ -166,47 +166,66 @@ def read(
     >>> blocks.recipe.column_names()
     ['a', 'b=x', 'b=y']
     """
-    require_choice("text", text, ["auto", "onehot", "hash"])
+    require_words(text, missing, decimal)
     require_integer("categories", categories)
-    if missing is not None:
-        require_choice("missing", missing, ["refuse", "mean"])
-    if decimal is not None:
-        require_choice("decimal", decimal, [".", ","])
-    dropped = [drop] if isinstance(drop, str | int) else list(drop)
-    text_columns, encoder = list(text_columns), None
-    if isinstance(recipe, TableEncoder) and hasattr(recipe, "column_of_"):
-        recipe = recipe_of(recipe)
-    elif isinstance(recipe, TableEncoder):
-        recipe, encoder = None, recipe
-        text_columns += named_categories(encoder)
-    if isinstance(recipe, Recipe):
-        loose = recipe.commas if decimal is None else ()
-        choice = Choice(list(recipe.names), target, weight, dropped, list(recipe.texts), loose, decimal == ",")
-    else:
-        choice = Choice(None, target, weight, dropped, list(text_columns), (), decimal == ",")
+    encoder = None
+    if isinstance(recipe, TableEncoder):
+        recipe, encoder = (recipe_of(recipe), None) if hasattr(recipe, "column_of_") else (None, recipe)
+    choice = choice_of(recipe, encoder, target, weight, drop, text_columns, decimal)
     if hasattr(source, "columns") or hasattr(source, "schema"):
         table: Table = frame_table(source, choice)
     else:
         files = matching(source)
         format = format_of(files, format)
         if format == "svmlight":
-            from .formats.svmlight import SvmlightBlocks
-
-            if weight is not None or dropped:
-                raise ValueError("svmlight rows have no column of weights and none to drop.")
-            if encoder is not None or isinstance(recipe, Recipe):
-                raise ValueError("svmlight rows are sparse numbers, and the recipe is one of tables: give such a file.")
-            return SvmlightBlocks(files, n_columns, recipe)
+            return sparse_blocks(files, n_columns, recipe if encoder is None else encoder, choice)
         table = open_table(files, format, choice, Csv(header, delimiter or delimiter_of(files), encoding), rows)
-    if isinstance(recipe, SparseRecipe):
-        raise ValueError("the model was fitted to svmlight rows: give such a file.")
     if recipe is not None:
-        follow(table, recipe, missing or recipe.missing, decimal)
-        return TableBlocks(table, recipe, missing)
-    if encoder is None:
-        return TableBlocks(table, learn(table, standardize, missing or "refuse", text, categories, decimal))
-    plain = learn(table, False, missing or "mean", "auto", categories, decimal)
-    return TableBlocks(table, learned_recipe(encoder, plain, table.chunks(0, SURVEYED)))
+        return TableBlocks(table, followed(recipe, table, missing, decimal), missing)
+    if encoder is not None:
+        plain = learn(table, False, missing or "mean", "auto", categories, decimal)
+        return TableBlocks(table, learned_recipe(encoder, plain, table.chunks(0, SURVEYED)))
+    return TableBlocks(table, learn(table, standardize, missing or "refuse", text, categories, decimal))
+
+
+def require_words(text: str, missing: str | None, decimal: str | None) -> None:
+    """Refuse other words than those that settings of reading have."""
+    require_choice("text", text, ["auto", "onehot", "hash"])
+    if missing is not None:
+        require_choice("missing", missing, ["refuse", "mean"])
+    if decimal is not None:
+        require_choice("decimal", decimal, [".", ","])
+
+
+def choice_of(
+    recipe: Recipe | SparseRecipe | None,
+    encoder: TableEncoder | None,
+    target: str | int | None,
+    weight: str | int | None,
+    drop: Iterable[str | int],
+    text_columns: Iterable[str],
+    decimal: str | None,
+) -> Choice:
+    """What is read of a table: the columns of a recipe, or all but those that are dropped."""
+    dropped = [drop] if isinstance(drop, str | int) else list(drop)
+    if isinstance(recipe, Recipe):
+        loose = recipe.commas if decimal is None else ()
+        return Choice(list(recipe.names), target, weight, dropped, list(recipe.texts), loose, decimal == ",")
+    texts = [*text_columns, *([] if encoder is None else named_categories(encoder))]
+    return Choice(None, target, weight, dropped, texts, (), decimal == ",")
+
+
+def sparse_blocks(
+    files: list[str], n_columns: int | None, recipe: SparseRecipe | Recipe | TableEncoder | None, choice: Choice
+) -> Blocks:
+    """Rows of svmlight files, which have no columns to choose."""
+    from .formats.svmlight import SvmlightBlocks
+
+    if choice.weight is not None or choice.drop:
+        raise ValueError("svmlight rows have no column of weights and none to drop.")
+    if isinstance(recipe, TableEncoder | Recipe):
+        raise ValueError("svmlight rows are sparse numbers, and the recipe is one of tables: give such a file.")
+    return SvmlightBlocks(files, n_columns, recipe)
 
 
 def named_categories(encoder: TableEncoder) -> list[str]:
@@ -263,8 +282,10 @@ def survey(table: Table, make: Callable[[], Summary]) -> Summary:
             table.loosen(error.column)
 
 
-def follow(table: Table, recipe: Recipe, missing: str, decimal: str | None) -> None:
-    """Make sure that the columns hold what they held in the fit, and count the rows."""
+def followed(recipe: Recipe | SparseRecipe, table: Table, missing: str | None, decimal: str | None) -> Recipe:
+    """The recipe, once the columns are sure to hold what they held in the fit; the rows are counted."""
+    if isinstance(recipe, SparseRecipe):
+        raise ValueError("the model was fitted to svmlight rows: give such a file.")
     for name in recipe.numbers:
         if name not in table.texts and (name in table.dates) != (name in recipe.dates):
             kinds = ("dates", "numbers") if name in table.dates else ("numbers", "dates")
@@ -278,7 +299,8 @@ def follow(table: Table, recipe: Recipe, missing: str, decimal: str | None) -> N
         return Summary(table, 0, "mean", {name: how(name) for name in table.texts if name not in recipe.texts})
 
     if any(count is None for count in table.counts) or set(table.texts) - set(recipe.texts):
-        table.settle(survey(table, begin).settle_as_given(table, missing, decimal))
+        table.settle(survey(table, begin).settle_as_given(table, missing or recipe.missing, decimal))
+    return recipe
 
 
 # ---- which table ----

@@ -60,7 +60,7 @@ class MemoryBlocks(Blocks):
         return {**super().fingerprint(), "data": digest.hexdigest()}
 
 
-def is_mapped(array: Any) -> bool:
+def is_mapped(array: object) -> bool:
     """Whether an array is a view of a memory map."""
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):

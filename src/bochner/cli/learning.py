@@ -27,7 +27,6 @@ from .describing import described, facts
 
 Task = Literal["auto", "classification", "regression"]
 CRITERIA = ("auto", "loo", "gcv")
-SECONDS = 30.0  # of --auto, unless --budget says otherwise
 # Options of reading that mean the same with --auto: those that say what a file is and which of its columns to take.
 SHARED = ("drop", "missing", "text_columns", "format", "header", "delimiter", "decimal", "encoding")
 
@@ -189,6 +188,21 @@ def tune(
         )  # fmt: skip
         if out is not None:
             tuned.model().fit(blocks).save(out)
+    options = {"target": target, "basis": basis, "precision": precision, "seed": seed, "task": task}
+    command = command_for(tuned, files, options | vars(reading))
+    found = {"trials": [vars(t) for t in tuned.trials], "scale": tuned.scale, "notes": tuned.notes, "command": command}
+    show(printing, found, candidates(tuned))
+    if not printing.as_json:
+        notes = "".join(f"{note}\n" for note in tuned.notes)
+        print("held-out error: mean squared error over the variance of the target (1 - R²)")
+        print(f"{notes}to fit the best: {command}")
+
+
+# ---- parts ----
+
+
+def candidates(tuned: Tuned) -> Table:
+    """The trials, the best first."""
     table = Table("settings", title="Candidates, the best first", title_justify="left")
     counts = ("error rate",) if tuned.classification else ()
     for name in ("features", "alpha", *counts, "held-out error", "rows", "rounds"):
@@ -198,17 +212,7 @@ def tune(
         wrong = () if t.wrong is None else (f"{t.wrong:.4f}",)
         errors = (*wrong, f"{t.error:.4f}")
         table.add_row(settings, f"{t.components:,}", f"{t.alpha:.2g}", *errors, f"{t.rows:,}", str(t.rounds))
-    options = {"target": target, "basis": basis, "precision": precision, "seed": seed, "task": task}
-    command = command_for(tuned, files, options | vars(reading))
-    found = {"trials": [vars(t) for t in tuned.trials], "scale": tuned.scale, "notes": tuned.notes, "command": command}
-    show(printing, found, table)
-    if not printing.as_json:
-        notes = "".join(f"{note}\n" for note in tuned.notes)
-        print("held-out error: mean squared error over the variance of the target (1 - R²)")
-        print(f"{notes}to fit the best: {command}")
-
-
-# ---- parts ----
+    return table
 
 
 def make_basis(name: str, components: int, bandwidth: str | None, pool_size: int | None) -> Basis:
@@ -249,7 +253,9 @@ def fit_auto(
     """The model without settings, fitted to files; its encoders take missing values."""
     blocks = replace(reading, missing=reading.missing or "mean").read(files, target)
     made = bochner.AutoClassifier if classifies(blocks, task) else bochner.AutoRegressor
-    model: AutoModel = made(budget=SECONDS if budget is None else budget, max_trials=trials, random_state=seed)
+    model: AutoModel = made(max_trials=trials, random_state=seed)
+    if budget is not None:
+        model.set_params(budget=budget)
     model.fit(blocks)
     return model
 

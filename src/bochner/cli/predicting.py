@@ -87,18 +87,26 @@ def predict(
     }  # fmt: skip
     with printing.settings(), command_line(without=settings_of_fit(fitted)):
         blocks = rows_for(fitted, files, {"target": target, **reading})
-        judge = None if predicts_several(fitted) else Judge(hasattr(fitted, "classes_"))
-        rows = rows_at_a_time(fitted)
-        with writer_for(out, blocks.n_rows) as write:
-            for block, kept in zip(blocks.walk(rows, title="predictions"), columns_kept(blocks, keep, rows)):  # noqa: B905
-                columns = predicted(fitted, block, wanted)
-                write({**kept, **columns})
-                if judge is not None and block.y is not None:
-                    judge.add(columns["prediction"], block.y)
+        judge = write_predictions(fitted, blocks, out, wanted, keep)
     result = {"rows": blocks.n_rows, "file": str(out), "seconds": time.perf_counter() - begun}
     if judge is not None and judge.rows:
         result |= judge.result()
     show(printing, result, two_columns("Predictions", result))
+
+
+def write_predictions(
+    model: FittedModel, blocks: Blocks, out: Path, wanted: dict[str, bool], keep: tuple[str, ...]
+) -> Judge | None:
+    """Predict the blocks as they pass; who judged them, if one output can be judged."""
+    judge = None if predicts_several(model) else Judge(hasattr(model, "classes_"))
+    rows = rows_at_a_time(model)
+    with writer_for(out, blocks.n_rows) as write:
+        for block, kept in zip(blocks.walk(rows, title="predictions"), columns_kept(blocks, keep, rows)):  # noqa: B905
+            columns = predicted(model, block, wanted)
+            write({**kept, **columns})
+            if judge is not None and block.y is not None:
+                judge.add(columns["prediction"], block.y)
+    return judge
 
 
 def require_possible(model: FittedModel, target: str | None, wanted: dict[str, bool]) -> None:

@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..arrays import Array, dtype_name
 from ..ops import NotFiniteError
@@ -60,6 +61,7 @@ class FeatureMap(ABC):
     name: ClassVar[str] = "this map"  # as messages call it
     refuses_infinity: ClassVar[bool] = False  # an op of its own raises NotFiniteError for NaN and infinity
     takes_bytes: ClassVar[bool] = True  # integer maps take 8-bit numbers as they are
+    has_slopes: ClassVar[bool] = False  # float features have gradients, or are linear around almost every row
 
     # ---- what a map declares ----
 
@@ -190,6 +192,23 @@ class FeatureMap(ABC):
             Around row x the function is <slope, x>.
         """
         raise ValueError(f"{self.name} is not locally linear; RandomMaxout and GatedLinear are.")
+
+    def slopes(self, X: Any, coefficients: Array) -> Array:
+        """Compute the gradients at rows of a linear function of float features, for maps that have slopes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, inputs)
+            The rows.
+        coefficients : ndarray of shape (columns, n_outputs)
+            Coefficients of the features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, inputs, n_outputs)
+            The gradients; of locally linear maps they are `local_linear`.
+        """
+        return self.local_linear(X, coefficients)
 
     # ---- what all maps can do ----
 
@@ -361,7 +380,7 @@ def frozen(value: Any) -> Any:
     return value
 
 
-def read_only(array: Any, dtype: Any = np.float64) -> np.ndarray:
+def read_only(array: Any, dtype: DTypeLike = np.float64) -> np.ndarray:
     """A copy that cannot be written to."""
     copy = np.array(array, dtype=dtype)
     copy.flags.writeable = False

@@ -61,6 +61,15 @@ class FastfoodMap(FrequencyMap):
             calibration = turns_to_words(calibration * (2.0**self.shift * self.quantizer.step / TURN))
         return (*expansion, calibration, words, np.array(self._kept(start, stop)))
 
+    def wave_vectors(self) -> np.ndarray:
+        number = self.units.number
+        expansion = draw_expansions(self.seed, 0, number, self.size, self.is_integer)
+        assert isinstance(self.kernel, Radial)
+        radii = self.kernel.radii(self.seed, 0, number * self.size, self.size).reshape(-1, self.size)
+        calibration = radii * expansion.inverse_length() / self.bandwidth * self.factors(0, number)
+        projected = ops.fastfood(np.eye(self.inputs), *expansion, calibration)  # of unit vectors: the transpose
+        return projected.T[: self._kept(0, number)]
+
     def _kept(self, start: int, stop: int) -> int:
         """How many frequencies of expansions start..stop-1 have columns."""
         return -(-(self.first_column(stop) - self.first_column(start)) // 2)

@@ -68,6 +68,9 @@ class FixedFourierMap(WaveMap):
 
     enlarged = truncated
 
+    def wave_vectors(self) -> np.ndarray:
+        return self.frequencies
+
     def draw(self, start: int, stop: int) -> Weights:
         words, table = self.phase_words(start, stop), self.frequencies[start:stop]
         if not self.is_integer:

@@ -84,6 +84,14 @@ class FourierMap(FrequencyMap):
             return ops.cos_sin_integer(ops.project_phase(X, directions[0]), words, self.cosine_table())
         return ops.project_cos_sin(X, *directions, words, self.cosine_table())
 
+    def wave_vectors(self) -> np.ndarray:
+        if not self.is_integer:
+            return self.weights()[0]
+        if isinstance(self.kernel, Coordinatewise):
+            return self._coordinates(self.kernel, 0, self.frequencies) / self.bandwidth
+        directions, lengths = self._integer_directions(0, self.frequencies)
+        return directions * (lengths / self.bandwidth)[:, None]
+
     # ---- frequencies for bandwidth 1 ----
 
     def directions(self, start: int, stop: int) -> np.ndarray:
@@ -134,19 +142,23 @@ class FourierMap(FrequencyMap):
         kernel, per_code = self.kernel, self.quantizer.step / (TURN * self.bandwidth)
         if isinstance(kernel, Coordinatewise):
             return (turns_to_words(self._coordinates(kernel, start, stop) * per_code),)
+        directions, lengths = self._integer_directions(start, stop)
+        return directions, turns_to_words(lengths * per_code)
+
+    def _integer_directions(self, start: int, stop: int) -> Weights:
+        """int8 normal directions, and what each is to be multiplied by for bandwidth 1."""
+        kernel = self.kernel
         if self.sampling == "qmc":
             normals = portable.normal_quantile(self._uniforms(start, stop, self.inputs))
             directions = np.clip(np.rint(32.0 * normals), -127, 127).astype(np.int8)
         else:
             directions = Stream(self.seed, "frequencies").normal_int8(start, stop, self.inputs)
         if isinstance(kernel, NormalMixture):
-            lengths = kernel.mixing(self.seed, start, stop) / int8_normal_deviation()
-        else:
-            assert isinstance(kernel, Radial)
-            give_length(directions)
-            squares = np.sum(directions.astype(np.int64) ** 2, axis=1)
-            lengths = kernel.radii(self.seed, start, stop, self.inputs) / np.sqrt(squares.astype(np.float64))
-        return directions, turns_to_words(lengths * per_code)
+            return directions, kernel.mixing(self.seed, start, stop) / int8_normal_deviation()
+        assert isinstance(kernel, Radial)
+        give_length(directions)
+        squares = np.sum(directions.astype(np.int64) ** 2, axis=1)
+        return directions, kernel.radii(self.seed, start, stop, self.inputs) / np.sqrt(squares.astype(np.float64))
 
     def require_sound(self) -> None:
         super().require_sound()

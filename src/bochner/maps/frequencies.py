@@ -38,6 +38,10 @@ class WaveMap(UnitMap):
         phases: np.ndarray = self.as_angles(self.phase_words(0, self.units.number), dtype)
         return phases
 
+    def wave_vectors(self) -> np.ndarray:
+        """The frequencies w as real numbers, one a row, of integers too: features are waves in <w, x>."""
+        raise NotImplementedError
+
     def phase_words(self, start: int, stop: int) -> np.ndarray:
         """The phases of those units that have one column each, in units of 2^-32 turns."""
         raise NotImplementedError

@@ -31,6 +31,7 @@ class GatedMap(UnitMap):
     rescale_shift: int = 1
 
     name = "GatedLinear"
+    has_slopes = True
     checks: ClassVar = {
         "pool_size": whole(1), "sparse_output": flag, "multiplier": whole(1, 2**31), "rescale_shift": whole(1, 62),
     }  # fmt: skip

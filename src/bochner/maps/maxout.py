@@ -41,6 +41,7 @@ class MaxoutMap(UnitMap):
     shift: int = 0
 
     name = "RandomMaxout"
+    has_slopes = True
     checks: ClassVar = {
         "pool_size": whole(1), "shared_projections": either(nothing, whole(1)), "structured": flag, "center": flag,
         "multiplier": whole(1, 2**31), "rescale_shift": whole(1, 62), "shift": whole(0, 62),

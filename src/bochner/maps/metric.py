@@ -174,10 +174,10 @@ class Metric(FeatureMap):
         sums = DIGIT * cast(ops.project(codes, high.T.copy()), "int64") + ops.project(codes, low.T.copy())
         sums += like(whole.offset, X)
         if self.target is None:
-            return sums * (self.quantizer.step * 2.0**-whole.shift)
+            return sums * (float(self.quantizer.step) * 2.0**-whole.shift)
         rounded = (sums + ((1 << whole.shift) >> 1)) >> whole.shift
         # The map's own rounding gives these very codes back.
-        return rounded.clip(self.target.low, self.target.high) * self.target.step + like(self.target.center, X)
+        return rounded.clip(self.target.low, self.target.high) * float(self.target.step) + like(self.target.center, X)
 
     @property
     def target(self) -> Quantizer | None:

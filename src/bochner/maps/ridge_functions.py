@@ -27,6 +27,7 @@ PORTABLE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "relu": lambda t: np.maximum(t, 0.0),
 }
 TABLE_BITS = {"int8": 10, "int14": 14}
+SMALL = 1e-4  # step of a difference
 POSITIVE = number(1.0 / LARGEST, LARGEST)
 
 
@@ -48,6 +49,7 @@ class RidgeMap(UnitMap):
     table_shift: int = 1
 
     name = "RandomRidge"
+    has_slopes = True
     checks: ClassVar = {
         "activation": text(*PORTABLE), "weight_scale": POSITIVE, "bias_scale": number(0.0), "reach": POSITIVE,
         "height": POSITIVE, "multiplier": whole(1, 2**31), "table_shift": whole(1, 62),
@@ -83,9 +85,27 @@ class RidgeMap(UnitMap):
             raise ValueError(f"the activation changed the shape from {projections.shape} to {features.shape}.")
         return cast(features, dtype_name(projections)) * scalar(1.0 / np.sqrt(self.columns), projections)
 
+    def slopes(self, X: Any, coefficients: Array) -> Array:
+        directions, bias = self.weights()
+        steep = activation_slope(self.activation, np.asarray(X, dtype=np.float64) @ directions.T + bias)
+        weighted = coefficients / np.sqrt(self.columns)
+        return np.stack([(steep * column) @ directions for column in weighted.T], axis=2)
+
     def apply_integer(self, X: Any, weights: Weights) -> Array:
         directions, offsets, table = weights
         return ops.project_lookup(X, directions, self.multiplier, self.table_shift, offsets, table)
+
+
+def activation_slope(activation: Activation, t: np.ndarray) -> np.ndarray:
+    """The derivative of an activation; of a callable, by differences."""
+    if activation == "relu":
+        return (t > 0).astype(np.float64)
+    function = activation_function(activation)
+    if activation == "tanh":
+        return np.asarray(1.0 - function(t) ** 2)
+    if activation == "sigmoid":
+        return np.asarray(function(t) * (1.0 - function(t)))
+    return (np.asarray(function(t + SMALL)) - np.asarray(function(t - SMALL))) / (2.0 * SMALL)
 
 
 def table_cell(reach: float, precision: str) -> float:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import DTypeLike
 
 from .. import ops
 from ..arrays import Array, dtype_name, empty, is_torch, like
@@ -215,7 +216,7 @@ class UnitMap(FeatureMap):
     def has_prefixes(self) -> bool:
         return self.is_prefix(self.columns)
 
-    def weights(self, start: int = 0, stop: int | None = None, dtype: Any = np.float64) -> Weights:
+    def weights(self, start: int = 0, stop: int | None = None, dtype: DTypeLike = np.float64) -> Weights:
         """Return the weights of some units, or of all; they are kept in a cache.
 
         Parameters

@@ -18,7 +18,9 @@ from ..typing import VectorLike
 from .classifier import RandomFeatureClassifier
 from .contest import Contender, Field
 from .designing import wanted_of
+from .parameters import ModelParameters
 from .precision import choose_precision
+from .preparation import PreparedData
 from .regressor import RandomFeatureRegressor
 from .trials import described, design_of
 from .tune import Race, classifies, model_of, rows_and_targets, settings_of
@@ -163,11 +165,8 @@ def advise(
     parameters, ready = model._parameters(), model._prepare(X, y, None, first=True, whole=True)
     rows = ready.blocks.n_rows
     within = even(min(rows, np.sqrt(memory_budget() / gram_bytes(len(FACTORS)))))
-    sizes = [even(min(size, within)) for size in TRIED]
-    basis = RandomFourier(sizes[-1])
-    field = Field(parameters, ready, basis, random_state)
-    race = Race(field, settings_of(basis, FACTORS, None), sizes, MemoryBlocks(*field.probe[:3]))
-    race.run()
+    race = race_of_bandwidths(parameters, ready, within, random_state)
+    field = race.field
     notes = race.widen(True, True, warn=False)
     trial = race.best()
     best = race.contender_of(trial)
@@ -192,6 +191,16 @@ def advise(
         expected.seconds, expected.memory, reasons, choice.scale, bool(choice.weight), field.classifies, trial.error,
         trial.wrong, random_state,
     )  # fmt: skip
+
+
+def race_of_bandwidths(parameters: ModelParameters, ready: PreparedData, within: int, seed: int) -> Race:
+    """Bandwidths tried on sampled rows, with up to so many features."""
+    sizes = [even(min(size, within)) for size in TRIED]
+    basis = RandomFourier(sizes[-1])
+    field = Field(parameters, ready, basis, seed)
+    race = Race(field, settings_of(basis, FACTORS, None), sizes, MemoryBlocks(*field.probe[:3]))
+    race.run()
+    return race
 
 
 def even(number: float) -> int:

@@ -29,8 +29,7 @@ from .checks import (
     split_target,
     with_recipe,
 )
-from .designing import ChosenDesign
-from .feature_fit import fit_features
+from .feature_fit import fit_features, refit_metric
 from .fitted import FittedFeatureModel
 from .parameters import adds_rows, new_basis
 from .partial_fit import add_rows, merged, train_on, truncated, without_rows
@@ -146,7 +145,7 @@ class RandomFeatureModel(FittedFeatureModel):
         classes: ArrayLike | None,
         target: str | None,
     ) -> Any:
-        """partial_fit: the first call settles the basis (and the precision), later ones only add their sums.
+        """partial_fit: the first call settles the basis, precision and metric, later ones only add their sums.
 
         A frame of more than plain numbers gets its recipe by the first call, too. After a fit, steps on batches begin
         where that ended.
@@ -162,10 +161,10 @@ class RandomFeatureModel(FittedFeatureModel):
         before = None if first else self._with_solution() if steps else self._with_sums("partial_fit")
         with self._settings():
             ready = self._prepare(X, y, sample_weight, first=first, classes=classes)
-            self._fitted = (train_on if steps else add_rows)(parameters, before, ready)
+            self._fitted = (train_on if steps else add_rows)(parameters, before, ready, recipe_of(self))
         return self
 
-    def merge(self, other: Any) -> Any:
+    def merge(self, other: RandomFeatureModel) -> Any:
         """Add the rows that another model of the same basis was fitted to; exact for integer features.
 
         Parameters
@@ -245,8 +244,34 @@ class RandomFeatureModel(FittedFeatureModel):
             return self
         with self._settings():
             ready = self._prepare(X, y, sample_weight, whole=True)
-            larger = ChosenDesign(found.summed.enlarged(n_components), found.choice, found.precision_reason)
-            self._fitted = fit_features(parameters, ready, recipe_of(self), larger)
+            larger = replace(found.chosen, design=found.summed.enlarged(n_components))
+            self._fitted = fit_features(parameters, ready, recipe_of(self), larger, climbs=False)
+        return self
+
+    def refit_metric(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> Any:
+        """Learn the metric again, first from the sums at hand, and fit to the rows in it.
+
+        `partial_fit`, `merge` and `forget` leave the metric as the first rows made it. The sums of all rows since then
+        tell a better one at no cost; the features in it need the rows again.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
+            All rows that the model is to be fitted to.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Their targets; None if X are Blocks, which have their own.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+
+        Returns
+        -------
+        object
+            The model itself.
+        """
+        found, parameters = self._with_solution(), self._parameters()
+        with self._settings():
+            ready = self._prepare(X, y, sample_weight, whole=True)
+            self._fitted = refit_metric(parameters, found, ready, recipe_of(self))
         return self
 
     # ---- parameters of the basis, given or not ----
@@ -303,7 +328,7 @@ def taken_from(X: RowsLike, y: VectorLike | None, target: str | None) -> tuple[A
     return X, y
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """A parameter in words that are the same in another process: generators are told by their kind alone."""
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return type(value).__name__

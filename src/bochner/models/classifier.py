@@ -73,6 +73,12 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
     linear : bool or 'auto', default='auto'
         Whether the columns of X stand beside the random features as features of their own; 'auto' where that predicts
         held-out rows better.
+    metric : {'diagonal', 'full', 'auto'} or None, default=None
+        Whether to learn in which directions of X distances count before features are made: a factor for each column,
+        or a matrix; 'auto' takes the one that predicts held-out rows better. Where neither gains more than noise, none
+        is kept. docs/metric.md says more.
+    metric_rounds : int, default=3
+        How many times the metric is learned, each time from a fit in the last one; the best is kept.
     device : {'cpu'} or None, default=None
         Where to compute; only the CPU so far.
     n_jobs : int, default=None
@@ -101,7 +107,11 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
     cv_standard_error_ : float or None
         Standard error of cv_score_.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each column of X in the variance of the predictions (Sobol's total index); known after `fit`.
+        Share of each column of X in the variance of the predictions: with a learned metric its diagonal times the
+        variances of the scaled columns, else Sobol's total index, which is known after `fit`.
+    metric_ : ndarray of shape (n_columns,) or (n_columns, n_columns), or None
+        The learned metric, its largest diagonal entry 1, in the units of the scaled columns, or in the spreads of
+        columns that are not scaled; None if there is none.
     basis_ : Basis
         The fitted basis. It takes rows scaled as `design_` scales them.
     design_ : Design
@@ -152,6 +162,8 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         precision: str | None = None,
         scale: str | None = "auto",
         linear: bool | str = "auto",
+        metric: str | None = None,
+        metric_rounds: int = 3,
         device: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -167,6 +179,8 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         self.precision = precision
         self.scale = scale
         self.linear = linear
+        self.metric = metric
+        self.metric_rounds = metric_rounds
         self.device = device
         self.n_jobs = n_jobs
         self.verbose = verbose

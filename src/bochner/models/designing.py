@@ -1,4 +1,4 @@
-"""From prepared rows to a fitted design: scaling, linear part and precision, as asked or as the data decide."""
+"""From prepared rows to a fitted design: scaling, linear part, precision and metric, as asked or as the data decide."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from sklearn.base import clone
 from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import draw_seed
+from ..blocks import Recipe, SparseRecipe
 from ..validation import require_squares
+from .metric_rounds import learn_metric
+from .metric_search import LearnedMetric
 from .parameters import ModelParameters, new_basis
 from .part_weights import with_weights
 from .precision import choose_precision
@@ -20,11 +23,12 @@ from .trials import Choice, Wanted, choose, design_of, probe_of
 
 @dataclass(frozen=True, eq=False)
 class ChosenDesign:
-    """A design, how its rows are scaled and why, and why its precision is what it is."""
+    """A design, how its rows are scaled and why, why its precision is what it is, and the metric learned for it."""
 
     design: Design
     choice: Choice
     precision_reason: str
+    metric: LearnedMetric
 
     def finer(self, ready: PreparedData, trouble: str) -> ChosenDesign:
         """The next precision, since all rows do not allow what a sample of them did."""
@@ -32,18 +36,22 @@ class ChosenDesign:
         higher = {"int8": "int14", "int14": None}[str(basis.precision)]
         reason = f"{self.precision_reason}; over all rows {basis.precision} is too coarse ({trouble})"
         finer = clone(basis).set_params(precision=higher, random_state=basis.seed_)
-        return ChosenDesign(design_of(self.choice, finer, ready.sample, ready.largest), self.choice, reason)
+        design = design_of(self.choice, finer, ready.sample, ready.largest, self.design.metric)
+        return replace(self, design=design, precision_reason=reason)
 
 
-def choose_design(parameters: ModelParameters, ready: PreparedData) -> ChosenDesign:
-    """The basis fitted to a sample of the rows, with the scaling and the linear part that serve it."""
+def choose_design(
+    parameters: ModelParameters, ready: PreparedData, recipe: Recipe | SparseRecipe | None = None
+) -> ChosenDesign:
+    """The basis fitted to a sample of the rows, with the scaling, the linear part and the metric that serve it."""
     basis = new_basis(parameters.basis)
     source = parameters.random_state if basis.random_state is None else basis.random_state
     basis.set_params(random_state=ready.remember(lambda: draw_seed(source)))
     wanted, why = wanted_of(parameters, basis, ready)
 
     def tried() -> tuple[Any, ...]:
-        return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks)))
+        rows = ready.blocks.n_rows
+        return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks), rows))
 
     choice = Choice(*ready.remember(tried))
     basis = with_weights(basis, choice, wanted, ready)
@@ -57,7 +65,8 @@ def choose_design(parameters: ModelParameters, ready: PreparedData) -> ChosenDes
         basis.set_params(precision=parameters.precision)
     elif basis.precision is None:
         reason = "that of X"
-    return ChosenDesign(design_of(choice, basis, ready.sample, ready.largest), choice, reason)
+    metric, root = learn_metric(parameters, basis, choice, ready, recipe)
+    return ChosenDesign(design_of(choice, basis, ready.sample, ready.largest, root), choice, reason, metric)
 
 
 def wanted_of(parameters: ModelParameters, basis: Basis, ready: PreparedData) -> tuple[Wanted, str]:
@@ -73,4 +82,5 @@ def wanted_of(parameters: ModelParameters, basis: Basis, ready: PreparedData) ->
         require_squares(ready.largest, "X")
     if linear == "auto" and (parameters.trains_on_batches or parameters.max_coefficient is not None):
         linear = False  # steps on batches need columns of like size, and bounds are those of features
-    return Wanted(scale, linear, bool(parameters.fit_intercept), parameters.classifies), why
+    given = not isinstance(parameters.alpha, str)
+    return Wanted(scale, linear, bool(parameters.fit_intercept), parameters.classifies, given), why

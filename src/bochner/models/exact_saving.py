@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from ..maps.scaling import ColumnScaler
 from ..solvers import DualProblem, Solution
 from .kept import require_kind, require_solution
 from .saving import columns_made, made_of, require_scaler
+
+if TYPE_CHECKING:
+    from .exact import KernelRidgeModel
 
 OPTIONAL = {"feature_names_in_", "recipe_"}
 OF_CLASSES, OF_NUMBERS = {"classes_", "temperature_"}, {"_outputs", "_offset"}
@@ -71,14 +74,14 @@ def centre_fields(rows: int) -> dict[str, Check]:
     }
 
 
-def to_state(model: Any) -> dict[str, Any]:
+def to_state(model: KernelRidgeModel) -> dict[str, Any]:
     there = {**vars(model), **model._targets.to_fields()}
     fitted = {name: value for name, value in there.items() if name in FITTED}
     centre = None if model._dual is None else {name: getattr(model._dual, name) for name in centre_fields(1)}
     return {"parameters": model.get_params(deep=False), "fitted": fitted, "centre": centre}
 
 
-def from_state(cls: Any, state: dict[str, Any]) -> Any:
+def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
     model, fitted = made_of(cls, state["parameters"]), state["fitted"]
     require_present(fitted, ["X_fit_", "solution_", "n_features_in_"])
     require_kind(fitted["X_fit_"], np.ndarray)

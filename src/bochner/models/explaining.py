@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from ..solvers.problem import Alpha
 from .calibration import Temperature
 from .feature_fit import FeatureFit
 from .parameters import ModelParameters
+from .trials import ALONE
+
+if TYPE_CHECKING:
+    from .exact import KernelRidgeModel
 
 GIVEN = "the penalty was given, so that no rows were left out to choose it by"
 
@@ -29,8 +33,10 @@ def explain(name: str, found: FeatureFit, parameters: ModelParameters, unknown: 
         f"{name}: {rows:,} rows, {basis.n_features_in_} columns -> "
         f"{int(basis.n_components):,} features of {type(basis).__name__} (seed {basis.seed_})",
         f"expected: {expected(found, parameters.alpha, unknown)}",
-        f"rows: {prepared(design)} ({found.choice.reason})",
+        f"rows: {prepared(design, found.choice.weight)} ({found.choice.reason})",
     ]
+    if found.metric.told:
+        lines.append(f"metric: {found.metric.told}")
     if isinstance(basis, BasisUnion):
         told = zip(basis.bases_, basis.weights_.tolist(), strict=True)
         parts = [f"{int(part.n_components):,} of {type(part).__name__} (weight {weight:.3g})" for part, weight in told]
@@ -84,9 +90,10 @@ def score_in_words(validated: CrossValidated | None, classifies: bool) -> str:
     return f"R^2 {validated.score:.4g}{error} {rows}"
 
 
-def prepared(design: Design) -> str:
-    """How rows become what features are made of."""
+def prepared(design: Design, weight: float = 0.0) -> str:
+    """How rows become what features are made of; weight is that of the linear part."""
     line = ", a linear part beside the features" if design.linear is not None else ""
+    line = ", a linear part beside which features count for nothing" if weight == ALONE else line
     return scaled_in_words(design.scaler) + line
 
 
@@ -105,7 +112,7 @@ def learned_numbers(solution: Solution, fit_intercept: bool) -> int:
 # ---- exact kernels ----
 
 
-def explain_exact(model: Any) -> str:
+def explain_exact(model: KernelRidgeModel) -> str:
     """What was fitted, how, why so, and how good it is."""
     rows, kernel = len(model.X_fit_), model.kernel_
     lines = [
@@ -114,16 +121,17 @@ def explain_exact(model: Any) -> str:
         f"rows: {scaled_in_words(model.scaler_)} ({scaling_reason(model)})",
         f"kernel: {kernel!r}",
     ]
-    if getattr(kernel, "bandwidth", None) is not None:
+    bandwidth = getattr(kernel, "bandwidth", None)
+    if bandwidth is not None:
         given = not isinstance(model.bandwidth, str) or getattr(model.kernel, "bandwidth", None) is not None
-        lines.append(f"bandwidth: {kernel.bandwidth:.6g} ({'given' if given else model.bandwidth})")
+        lines.append(f"bandwidth: {bandwidth:.6g} ({'given' if given else model.bandwidth})")
     lines += [f"solver: {model.solution_}", f"penalty: alpha = {model.alpha_:.4g} ({model.penalty_})"]
     if getattr(model, "temperature_", None) is not None:
         lines.append(f"probabilities: temperature {model.temperature_:.4g} (from rows left out)")
     return "\n".join(lines)
 
 
-def expected_exact(model: Any) -> str:
+def expected_exact(model: KernelRidgeModel) -> str:
     """The cross-validated score: R^2, or the share of wrong labels; or why it is not known."""
     if model.cv_score_ is None:
         return f"not known: {GIVEN}" if is_given(model.alpha) else "not known"
@@ -133,7 +141,7 @@ def expected_exact(model: Any) -> str:
     return f"R^2 {model.cv_score_:.4g}{error} (rows left out)"
 
 
-def scaling_reason(model: Any) -> str:
+def scaling_reason(model: KernelRidgeModel) -> str:
     if model.scale != "auto":
         return "as asked"
     if not isinstance(model.bandwidth, str) or getattr(model.kernel, "bandwidth", None) is not None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.base import clone
 
+from ..arrays import to_host
+from ..bases import Basis, BasisUnion
 from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
 from ..losses import Loss
@@ -15,11 +18,14 @@ from .calibration import Calibration, calibrate, validated_by
 from .designing import ChosenDesign, choose_design
 from .fitting import Fit, fit_problem
 from .importances import column_importances
-from .parameters import ModelParameters
+from .metric_learning import has_moments
+from .metric_rounds import learn_metric
+from .metric_search import AtHand, LearnedMetric
+from .parameters import ModelParameters, new_basis
 from .precision import too_coarse
 from .preparation import PreparedData
 from .targets import TargetEncoder
-from .trials import Choice
+from .trials import Choice, design_of
 
 NOTHING = 0.01  # R^2 below which a model explains nothing
 CLIPPED = 0.01  # share of numbers beyond the range
@@ -39,6 +45,8 @@ class FeatureFit:
         How rows are scaled, the weight of the linear part, and why.
     precision_reason : str
         Why the precision is what it is.
+    metric : LearnedMetric
+        The metric before the features, if one was learned; rows that come and go leave it as it is.
     calibration : Temperature or Widening
         What rows left out say of probabilities or deviations.
     fit : Fit or None
@@ -57,6 +65,7 @@ class FeatureFit:
     targets: TargetEncoder
     choice: Choice
     precision_reason: str
+    metric: LearnedMetric
     calibration: Calibration
     fit: Fit | None = None
     sums: FoldedMoments | None = None
@@ -78,7 +87,7 @@ class FeatureFit:
     @property
     def chosen(self) -> ChosenDesign:
         """The design with the reasons for it."""
-        return ChosenDesign(self.design, self.choice, self.precision_reason)
+        return ChosenDesign(self.design, self.choice, self.precision_reason, self.metric)
 
     def doubts(self) -> list[str]:
         """What the numbers say against the fit."""
@@ -97,13 +106,15 @@ def fit_features(
     ready: PreparedData,
     recipe: Recipe | SparseRecipe | None = None,
     chosen: ChosenDesign | None = None,
+    climbs: bool = True,
 ) -> FeatureFit:
     """Fit to all rows; without a design that is chosen already, the data decide on one.
 
-    The recipe tells which columns of the rows belong together.
+    The recipe tells which columns of the rows belong together. Where the data decide on the precision, a design climbs
+    to a finer one if all rows ask for it.
     """
-    climbs = chosen is None and parameters.precision == "auto"
-    chosen = choose_design(parameters, ready) if chosen is None else chosen
+    climbs = climbs and parameters.precision == "auto"
+    chosen = choose_design(parameters, ready, recipe) if chosen is None else chosen
     while True:
         design, outputs = chosen.design, ready.targets.outputs
         solver, reason = parameters.solver_for(design, ready.blocks.n_rows)
@@ -119,9 +130,36 @@ def fit_features(
     calibration = calibrate(ready.targets, parameters.loss, held_out, fit.noise)
     importances = column_importances(design, fit.solution.coefficients, ready.sample, recipe)
     return FeatureFit(
-        design, ready.targets, chosen.choice, chosen.precision_reason, calibration, fit, sums,
-        rows=ready.blocks.n_rows, importances=importances,
+        design, ready.targets, chosen.choice, chosen.precision_reason, chosen.metric, calibration, fit,
+        sums, rows=ready.blocks.n_rows, importances=importances,
     )  # fmt: skip
+
+
+def refit_metric(
+    parameters: ModelParameters, found: FeatureFit, ready: PreparedData, recipe: Recipe | SparseRecipe | None = None
+) -> FeatureFit:
+    """Learn the metric again, first from the sums at hand where these tell it, and fit to all rows in it."""
+    if parameters.metric is None:
+        raise ValueError("refit_metric needs a metric to learn: set_params(metric='diagonal'), 'full' or 'auto' first.")
+    basis, choice = unfitted(parameters, found.design.basis), found.choice
+    metric, root = learn_metric(parameters, basis, choice, ready, recipe, at_hand(found))
+    design = design_of(choice, basis, ready.sample, ready.largest, root)
+    return fit_features(parameters, ready, recipe, ChosenDesign(design, choice, found.precision_reason, metric))
+
+
+def unfitted(parameters: ModelParameters, fitted: Basis) -> Basis:
+    """A basis that draws what the fitted one drew, with the bandwidth that was asked for."""
+    if isinstance(fitted, BasisUnion):  # its weights are chosen, and its parts have kept their bandwidths
+        return clone(fitted).set_params(random_state=fitted.seed_)
+    basis = new_basis(parameters.basis).set_params(precision=fitted.precision, random_state=fitted.seed_)
+    return basis.sized(int(fitted.n_components))
+
+
+def at_hand(found: FeatureFit) -> AtHand | None:
+    """The sums of all rows with their model, if they tell its gradients."""
+    if found.sums is None or found.widest is not None or not has_moments(found.design):
+        return None
+    return AtHand(found.design, found.sums.total(), to_host(found.solved.solution.coefficients))
 
 
 def doubts(fit: Fit, design: Design, classifies: bool, leverage: float) -> list[str]:

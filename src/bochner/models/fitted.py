@@ -159,15 +159,27 @@ class FittedFeatureModel(BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """Share of each column of X in the variance of the predictions, of shape (n_features_in_,).
 
-        It is how much predictions change if a column is exchanged between rows (Sobol's total index), by sampled rows
-        of `fit`. RFE and SelectFromModel select columns by it.
+        With a learned metric M it is diag(M) times the variances of the scaled columns. Without one it is how much
+        predictions change if a column is exchanged between rows (Sobol's total index), by sampled rows of `fit`.
+        RFE and SelectFromModel select columns by it.
         """
-        found = self._with_solution().importances
+        fitted = self._with_solution()
+        found = fitted.importances if fitted.metric.importances is None else fitted.metric.importances
         if found is None:
             raise AttributeError(
                 "feature_importances_ are known after fit, and no longer once rows or features changed."
             )
         return found
+
+    @property
+    def metric_(self) -> np.ndarray | None:
+        """The learned metric M: what features see as the squared distance of rows is (x - z)'M(x - z).
+
+        A diagonal of shape (n_columns,) or a matrix (n_columns, n_columns), its largest diagonal entry 1, in the units
+        of the scaled columns, or in the spreads of columns that are not scaled; None if no metric was learned, or none
+        was better than none.
+        """
+        return self._found().metric.matrix
 
     @property
     def _targets(self) -> TargetEncoder:

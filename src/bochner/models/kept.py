@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from ..fields import (
 )
 from ..moments import FoldedMoments, Moments
 from ..solvers import DoublyStochastic, Solution, Units
+from .metric_search import LearnedMetric
 from .trials import Choice
 
 SQUARES = 1e200  # the largest of what adds up squares
@@ -78,6 +80,7 @@ def fitted_fields(columns: Any, outputs: int) -> dict[str, Check]:
         "_importances": either(nothing, numbers(columns, low=0.0, high=1.0)),
         "_widening": numbers(outputs, low=0.0),
         "_ends": either(nothing, numbers(2, outputs)),
+        "_metric": learned_metric(columns),
     }
 
 
@@ -93,9 +96,23 @@ def units_fields(outputs: int) -> dict[str, Check]:
     }  # fmt: skip
 
 
-def chosen(value: Any) -> bool:
+def chosen(value: object) -> bool:
     """Whether a value is a choice of how rows are scaled."""
     return isinstance(value, Choice) and all(check(vars(value).get(name)) for name, check in CHOICE.items())
+
+
+def learned_metric(columns: Any) -> Check:
+    """Whether a value is a metric that a fit to so many columns of a table gives."""
+    table = {
+        "matrix": either(nothing, numbers(None, low=0.0, high=1.0), numbers(None, None)),
+        "importances": either(nothing, numbers(columns, low=0.0, high=1.0)),
+        "told": text(),
+    }
+
+    def check(value: Any) -> bool:
+        return isinstance(value, LearnedMetric) and all(one(vars(value).get(name)) for name, one in table.items())
+
+    return check
 
 
 def column_fields(columns: int, *wanted: str) -> dict[str, Check]:
@@ -188,6 +205,6 @@ def require_steps(solver: Any, training: Any, units: int) -> None:
         raise ValueError("there are more steps than features")
 
 
-def require_kind(value: Any, kind: Any) -> None:
+def require_kind(value: object, kind: type | UnionType) -> None:
     if not isinstance(value, kind):
         raise ValueError(f"a value of type {type(value).__name__} is not what belongs there")

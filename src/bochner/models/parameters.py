@@ -18,10 +18,12 @@ from ..solvers import Problem, Solver, SolverLike
 from ..solvers.matching import SOLVERS, choose_solver, require_combination, trains_on_batches
 from ..solvers.problem import Alpha
 from ..typing import Penalty, RandomStateLike
-from ..validation import require_choice, require_positive
+from ..validation import require_choice, require_integer, require_positive
 from .checks import dtypes_for
+from .sampling import sampled_for_rounds
 
 DEFAULT_FEATURES = 1000
+METRICS = ("diagonal", "full", "auto")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,10 @@ class ModelParameters:
         How columns are scaled.
     linear : bool or 'auto'
         Whether the columns stand beside the features.
+    metric : str or None
+        What kind of metric is learned before features are made.
+    metric_rounds : int
+        How many times it is learned.
     random_state : int, RandomState instance, Generator or None
         Seed of the basis, where that has none of its own.
     classifies : bool
@@ -63,6 +69,8 @@ class ModelParameters:
     precision: str | None
     scale: str | None
     linear: bool | str
+    metric: str | None
+    metric_rounds: int
     random_state: RandomStateLike
     classifies: bool
 
@@ -80,11 +88,14 @@ class ModelParameters:
             require_choice("scale", scale, ["auto", "robust", "standard"])
         if not isinstance(linear, bool):
             require_choice("linear", linear, ["auto"])
+        if given["metric"] is not None:
+            require_choice("metric", given["metric"], METRICS)
+        rounds = require_integer("metric_rounds", given["metric_rounds"])
         if given.get("device") not in (None, "cpu"):
             raise ValueError(f"device={given['device']!r} is not available: use None or 'cpu'.")
         return cls(
             given["basis"], loss, checked_alpha(given["alpha"]), bound, given["solver"], given["fit_intercept"],
-            precision, scale, linear, given["random_state"], classifies,
+            precision, scale, linear, given["metric"], rounds, given["random_state"], classifies,
         )  # fmt: skip
 
     @property
@@ -102,13 +113,14 @@ class ModelParameters:
         return choose_solver(self.solver, self.loss, self.max_coefficient, rows, design.n_components)
 
     def samples(self, rows: int, columns: int) -> tuple[tuple[int, int], ...]:
-        """Samples, (how many, seed), of so many rows that the solver will take: the first pass draws them."""
+        """Samples, (how many, seed), of so many rows that metric and solver will take: the first pass draws them."""
         fewest = new_basis(self.basis).n_components
         if not isinstance(fewest, int | np.integer) or fewest < 1:
             return ()  # which the fit of the basis refuses
         most = int(fewest) + (0 if self.linear is False else 2 * columns)  # as many as linear parts have
         solver, _ = choose_solver(self.solver, self.loss, self.max_coefficient, rows, most)
-        return solver.samples(int(fewest), most)
+        rounds = () if self.metric is None else (sampled_for_rounds(columns),)
+        return *rounds, *solver.samples(int(fewest), most)
 
     def problem(self, design: Design, blocks: Blocks, outputs: int) -> Problem:
         """What a solver is given; rows have targets of so many outputs."""

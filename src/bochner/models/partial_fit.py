@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from ..bases.design import Design
-from ..blocks import Blocks
+from ..blocks import Blocks, Recipe, SparseRecipe
 from ..config import memory_budget
 from ..costs import gram_bytes
 from ..losses import Loss
@@ -43,16 +43,21 @@ from .parameters import ModelParameters
 from .preparation import PreparedData
 
 
-def begin(parameters: ModelParameters, ready: PreparedData) -> FeatureFit:
-    """The first rows settle the design (and the precision); there are no sums yet."""
-    chosen = choose_design(parameters, ready)
+def begin(parameters: ModelParameters, ready: PreparedData, recipe: Recipe | SparseRecipe | None) -> FeatureFit:
+    """The first rows settle the design, with its precision and its metric; there are no sums yet."""
+    chosen = choose_design(parameters, ready, recipe)
     calibration = calibrate(ready.targets, parameters.loss)
-    return FeatureFit(chosen.design, ready.targets, chosen.choice, chosen.precision_reason, calibration)
+    return FeatureFit(chosen.design, ready.targets, chosen.choice, chosen.precision_reason, chosen.metric, calibration)
 
 
-def add_rows(parameters: ModelParameters, before: FeatureFit | None, ready: PreparedData) -> FeatureFit:
+def add_rows(
+    parameters: ModelParameters,
+    before: FeatureFit | None,
+    ready: PreparedData,
+    recipe: Recipe | SparseRecipe | None = None,
+) -> FeatureFit:
     """With the sums of more rows; the first ones settle the design."""
-    found = begin(parameters, ready) if before is None else before
+    found = begin(parameters, ready, recipe) if before is None else before
     if before is None:
         require_room(found.design.n_components)
     part = sums_of(parameters, found, ready.blocks)
@@ -60,9 +65,14 @@ def add_rows(parameters: ModelParameters, before: FeatureFit | None, ready: Prep
     return found.outdated(parameters.loss, sums)
 
 
-def train_on(parameters: ModelParameters, before: FeatureFit | None, ready: PreparedData) -> FeatureFit:
+def train_on(
+    parameters: ModelParameters,
+    before: FeatureFit | None,
+    ready: PreparedData,
+    recipe: Recipe | SparseRecipe | None = None,
+) -> FeatureFit:
     """Steps on batches of more rows; after a fit they begin where that ended."""
-    found = begin(parameters, ready) if before is None else before
+    found = begin(parameters, ready, recipe) if before is None else before
     problem = parameters.problem(found.design, ready.blocks, ready.targets.outputs)
     solver, _ = parameters.solver_for(found.design, ready.blocks.n_rows)
     design, fit, held_out = resume(problem, found.design, solver, found.fit)

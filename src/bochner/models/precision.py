@@ -7,8 +7,6 @@ out of a sample are predicted as well as with floats.
 
 from __future__ import annotations
 
-from sklearn.base import clone
-
 from ..bases import Basis
 from ..bases.design import Design
 from ..blocks import MemoryBlocks
@@ -17,7 +15,8 @@ from ..penalties import FromProbe
 from ..solvers.problem import rounding_floor
 from .parameters import ModelParameters
 from .preparation import PreparedData
-from .trials import FEATURES, Choice, Trial, Wanted, design_of, probe_of
+from .trial import trial_of
+from .trials import FEATURES, Choice, Wanted, design_of, probe_of
 
 MANY_STEPS = 10.0
 WORSE = 1.02  # times the squared error of floats that rounding may cost on rows left out
@@ -33,13 +32,13 @@ def choose_precision(
 
     def designed(precision: str | None) -> Design:
         few = min(int(basis.n_components), FEATURES)  # whether a step is too coarse does not hang on their number
-        candidate = clone(basis).set_params(precision=precision, n_components=few)
+        candidate = basis.sized(few).set_params(precision=precision)
         return design_of(choice, candidate, ready.sample, ready.largest)
 
     floats = designed(None)
     problem = parameters.problem(floats, probe, ready.targets.outputs)
     alpha = FromProbe(problem).choose(problem.asked).alpha
-    least = Trial(wanted, floats, block).error()
+    least = trial_of(wanted, floats, block).error()
     refused = []
     for precision in LADDER[:-1]:
         try:
@@ -49,7 +48,7 @@ def choose_precision(
             continue
         trouble = too_coarse(candidate, Moments.of(candidate.features(block.X), block.y), alpha, n)
         if not trouble:
-            found = Trial(wanted, candidate, block).error()
+            found = trial_of(wanted, candidate, block).error()
             if found <= WORSE * least + 1e-6:
                 why = f"{precision}: squared error {found:.4g} of rows left out, {least:.4g} with floats"
                 return precision, "; ".join([*refused, why])

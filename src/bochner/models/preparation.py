@@ -18,6 +18,7 @@ from ..penalties.probe import PROBE
 from ..solvers.leave_one_out import CALIBRATED
 from ..solvers.units import MEASURED
 from ..streams import sample_rows
+from ..typing import VectorLike
 from ..validation import require_finite
 from . import trials
 from .checks import Dtypes, check_arrays, check_weights, encode_first, remember_columns, split_target
@@ -120,7 +121,7 @@ class Preparation:
     open_journal : callable
         Makes the journal of a checkpoint, if there is one.
     samples : tuple of (int, int)
-        Further samples, (how many, seed), that the solver will take.
+        Further samples, (how many, seed), that metric and solver will take.
     """
 
     encoder: TargetEncoder
@@ -184,7 +185,7 @@ class GivenData(NamedTuple):
         return isinstance(self.X, Blocks)
 
 
-def given_data(X: Any, y: Any, sample_weight: Any, dtypes: Dtypes) -> GivenData:
+def given_data(X: Any, y: VectorLike | None, sample_weight: VectorLike | None, dtypes: Dtypes) -> GivenData:
     """Arrays that are to be checked as a whole, or blocks that are checked as they come."""
     if is_mapped(X) and X.dtype not in dtypes:  # a block at a time, never converted as a whole
         X, y, sample_weight = MemoryBlocks(X, y, sample_weight).in_blocks(), None, None

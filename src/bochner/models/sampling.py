@@ -14,6 +14,14 @@ from ..blocks import Block
 from ..blocks.base import stack
 from ..streams import priorities
 
+# Of a round of learning a metric: most rows and numbers in them, fewest rows of wide ones, and the seed of the rows.
+ROUND, NUMBERS, LEAST, SEED = 1 << 14, 1 << 24, 1 << 10, 13
+
+
+def sampled_for_rounds(columns: int) -> tuple[int, int]:
+    """How many rows the rounds of learning a metric take at most, and the seed that chooses them."""
+    return min(ROUND, max(LEAST, NUMBERS // max(columns, 1))), SEED
+
 
 @dataclass
 class RowsByNumber:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from .. import storage
 from ..bases import REGISTRY, Basis, BasisUnion, FixedFourier
 from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
-from ..fields import flag, require_fields, require_present, require_sound
+from ..fields import either, flag, numbers, require_fields, require_present, require_sound
 from ..kernels import Kernel
 from ..losses.known import KINDS
 from ..maps.linear import LinearPart
@@ -40,9 +42,10 @@ from .kept import (
     require_sums,
     units_fields,
 )
+from .metric_search import LearnedMetric
 from .trials import Choice
 
-KIND, VERSION = "bochner model", 3
+KIND, VERSION = "bochner model", 4
 
 
 def kinds_of(base: type) -> list[type]:
@@ -58,7 +61,7 @@ def kinds_of(base: type) -> list[type]:
 PARTS: tuple[type, ...] = (
     *REGISTRY.values(), FixedFourier, BasisUnion, *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments,
     FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice,
-    CrossValidated, EncoderRecipe, TableEncoder,
+    CrossValidated, LearnedMetric, EncoderRecipe, TableEncoder,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training", "validated", "end")
 COLUMNS = ("n_features_in_", "feature_names_in_", "recipe_")  # what a model knows of its columns
@@ -100,6 +103,7 @@ def fitted_state(found: FeatureFit) -> dict[str, Any]:
         "_choice": found.choice,
         "_leverage": calibration.leverage,
         "_importances": found.importances,
+        "_metric": found.metric,
     }
 
 
@@ -130,7 +134,8 @@ def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
     vars(model).update({name: fitted[name] for name in COLUMNS if name in fitted})
     model._fitted = FeatureFit(
         design, encoder.with_fields(fitted, outputs), fitted["_choice"], fitted["precision_reason_"],
-        calibration_of(fitted), fit if widest is None else None, sums, widest, fitted["_rows"], fitted["_importances"],
+        fitted["_metric"], calibration_of(fitted), fit if widest is None else None, sums, widest, fitted["_rows"],
+        fitted["_importances"],
     )  # fmt: skip
     return model
 
@@ -141,7 +146,9 @@ def calibration_of(fitted: dict[str, Any]) -> Calibration:
     return Temperature(fitted["temperature_"], fitted["_calibration"], fitted["_leverage"])
 
 
-def write(model: Any, path: str | os.PathLike[str], state: dict[str, Any], parts: tuple[type, ...] = PARTS) -> None:
+def write(
+    model: BaseEstimator, path: str | os.PathLike[str], state: dict[str, Any], parts: tuple[type, ...] = PARTS
+) -> None:
     """Write a model to a file, once it is sure that it can be read again."""
     tree = {"model": type(model).__name__, "state": state}
     storage.save(path, KIND, VERSION, tree, parts, lambda again: type(model)._from_state(again["state"]))
@@ -159,7 +166,7 @@ def require_own(parameters: dict[str, Any]) -> None:
             )
 
 
-def made_of(cls: Any, parameters: dict[str, Any]) -> Any:
+def made_of(cls: type[Any], parameters: dict[str, Any]) -> Any:
     """A model of sound parameters, not fitted yet."""
     require_sound(parameters, PARAMETERS)
     model = cls(**parameters)
@@ -200,6 +207,9 @@ def require_fitted(fitted: dict[str, Any], basis: Basis, outputs: int, classifie
     require_fields(fitted, {name: table[name] for name in table if name not in others}, OPTIONAL)
     if basis.n_features_in_ != columns_made(fitted):
         raise ValueError("the model and its basis have different columns")
+    matrix = fitted["_metric"].matrix
+    if matrix is not None and set(matrix.shape) != {int(basis.n_features_in_)}:
+        raise ValueError("the model and its metric have different columns")
 
 
 def require_design(design: Any) -> None:
@@ -211,6 +221,12 @@ def require_design(design: Any) -> None:
     if design.linear is not None:
         require_kind(design.linear, LinearPart)
         require_fields(vars(design.linear), column_fields(columns, "center", "spread", "weight", "unit"))
+    if design.metric is not None:
+        require_sound({"metric": design.metric}, {"metric": either(numbers(columns), numbers(columns, columns))})
+    if design.codes is not None:
+        require_kind(design.codes, Quantizer)
+        if design.metric is None:
+            raise ValueError("the codes of x belong to no metric")
 
 
 def require_scaler(scaler: Any, columns: int) -> None:

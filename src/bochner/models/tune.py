@@ -319,7 +319,9 @@ def level_of(block: Block, levels: int) -> np.ndarray:
 # ---- what to try ----
 
 
-def settings_of(basis: Basis, bandwidths: Any, pool_sizes: Any) -> list[dict[str, Any]]:
+def settings_of(
+    basis: Basis, bandwidths: Sequence[float | str] | None, pool_sizes: Sequence[int] | None
+) -> list[dict[str, Any]]:
     """The settings that make candidates different from one another."""
     grid: list[dict[str, Any]] = [{}]
     parameters = basis.get_params(deep=False)
@@ -358,7 +360,7 @@ def size_of(value: float | str) -> float:
     return median_factor(value) if isinstance(value, str) else float(value)
 
 
-def feature_counts(basis: Basis, asked: Any, most: int) -> list[int]:
+def feature_counts(basis: Basis, asked: Sequence[int] | None, most: int) -> list[int]:
     """Numbers of features to judge, ascending; those that are no prefix of the basis are left out."""
     if asked is not None:
         counts = sorted({require_integer("components", count) for count in asked})

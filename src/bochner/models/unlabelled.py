@@ -13,9 +13,10 @@ from ..arrays import to_numpy
 from ..bases import Basis, BasisUnion, RandomFourier
 from ..bases.design import Design
 from ..bases.heuristics import draw_seed
-from ..blocks import Aggregate, Block, Blocks, MemoryBlocks, SumOf
+from ..blocks import Aggregate, Block, Blocks, MemoryBlocks, RowsLike, SumOf
 from ..blocks.memory import is_mapped
 from ..moments import Moments, Rows
+from ..typing import Matrix, RandomStateLike
 from ..validation import require_choice, require_finite, require_numbers, require_squares
 from .checks import Dtypes, dtypes_for
 from .sampling import Sample
@@ -24,13 +25,13 @@ from .trials import Choice, design_of
 LOT = 1 << 20  # numbers looked at together, whatever the memory budget
 
 
-def require_basis(basis: Any) -> None:
+def require_basis(basis: object) -> None:
     if basis is not None and not isinstance(basis, Basis):
         raise ValueError(f"basis must be one of bochner's bases; got {basis!r}.")
     require_no_union(basis)
 
 
-def require_no_union(basis: Any) -> None:
+def require_no_union(basis: object) -> None:
     """Refuse several bases in one, whose columns have factors of their own."""
     if isinstance(basis, BasisUnion):
         raise ValueError(
@@ -38,12 +39,12 @@ def require_no_union(basis: Any) -> None:
         )
 
 
-def require_scale(scale: Any) -> None:
+def require_scale(scale: str | None) -> None:
     if scale is not None:
         require_choice("scale", scale, ["auto", "robust", "standard"])
 
 
-def chosen_scale(scale: str | None, basis: Basis | None, *rows: Any) -> str | None:
+def chosen_scale(scale: str | None, basis: Basis | None, *rows: RowsLike) -> str | None:
     """How columns are scaled. There are no targets to judge by, so "auto" is robust, unless a number was given in the
     units of x, or all rows (as they came, before they were checked) are of 8 bits and so share a unit.
     """
@@ -155,7 +156,9 @@ def rows_of_lot(columns: int) -> int:
     return max(1, min(1 << 14, LOT // max(columns, 1)))
 
 
-def settle(rows: Any, largest: float, basis: Basis | None, random_state: Any, scale: str | None) -> Design:
+def settle(
+    rows: Matrix, largest: float, basis: Basis | None, random_state: RandomStateLike, scale: str | None
+) -> Design:
     """The basis fitted to sampled rows, scaled as it says; without one, a thousand Fourier features."""
     basis = RandomFourier(1000) if basis is None else clone(basis)
     if scale is not None:

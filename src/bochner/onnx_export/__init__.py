@@ -21,7 +21,8 @@ number.
 from __future__ import annotations
 
 import os
-from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from ..maps import FeatureMap
 from ..storage import replacing
@@ -30,7 +31,7 @@ from ..validation import require_choice
 __all__ = ["export", "features_to_bytes", "to_bytes"]
 
 
-def export(model: Any, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
+def export(model: BaseEstimator, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
     """Write a fitted model of random or learned features, or of an exact kernel, as an ONNX file.
 
     The graph takes `X` of shape (n, columns). A regressor gives `predictions`, (n,) or (n, targets). A classifier gives
@@ -62,7 +63,7 @@ def export(model: Any, path: str | os.PathLike[str], *, dtype: str = "float32") 
         file.write(data)
 
 
-def to_bytes(model: Any, *, dtype: str = "float32") -> bytes:
+def to_bytes(model: BaseEstimator, *, dtype: str = "float32") -> bytes:
     """Return what `export` writes.
 
     Parameters

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from onnx import numpy_helper
 
 from ..maps import AxisCellsMap, BinsMap, ObliqueCellsMap, StumpsMap
@@ -15,25 +15,29 @@ from .integers import shift_right
 BASE = 1 << 16
 
 
-def stumps(graph: Graph, feature_map: StumpsMap, rows: str, dtype: Any) -> str:
+def stumps(graph: Graph, feature_map: StumpsMap, rows: str, dtype: DTypeLike) -> str:
     coordinates, thresholds = feature_map.weights(dtype=dtype)
     height = np.float64(1.0 if feature_map.is_integer else np.dtype(dtype).type(1.0 / np.sqrt(feature_map.columns)))
     above = graph("Greater", graph.columns(rows, coordinates), graph.double(thresholds))
     return graph("Where", above, height, -height)
 
 
-def axis_cells(graph: Graph, feature_map: AxisCellsMap, rows: str, dtype: Any) -> str:
+def axis_cells(graph: Graph, feature_map: AxisCellsMap, rows: str, dtype: DTypeLike) -> str:
     columns, thresholds, flips = feature_map.weights(dtype=dtype)
     return _filled(graph, feature_map, graph.columns(rows, columns.ravel()), (thresholds, flips), dtype)
 
 
-def oblique_cells(graph: Graph, feature_map: ObliqueCellsMap, rows: str, dtype: Any) -> str:
+def oblique_cells(graph: Graph, feature_map: ObliqueCellsMap, rows: str, dtype: DTypeLike) -> str:
     directions, *others = feature_map.weights(dtype=dtype)
     return _filled(graph, feature_map, graph.project(rows, directions), others, dtype)
 
 
 def _filled(
-    graph: Graph, feature_map: AxisCellsMap | ObliqueCellsMap, numbers: str, compared: Sequence[np.ndarray], dtype: Any
+    graph: Graph,
+    feature_map: AxisCellsMap | ObliqueCellsMap,
+    numbers: str,
+    compared: Sequence[np.ndarray],
+    dtype: DTypeLike,
 ) -> str:
     """A one in the column of each tree's cell, which is the sum of the bits of its comparisons; then the height."""
     (thresholds, flips), trees, depth = compared, feature_map.trees, feature_map.depth
@@ -54,7 +58,7 @@ def _filled(
     return graph.scaled(filled, feature_map.height, feature_map.columns, dtype)
 
 
-def bins(graph: Graph, feature_map: BinsMap, rows: str, dtype: Any) -> str:
+def bins(graph: Graph, feature_map: BinsMap, rows: str, dtype: DTypeLike) -> str:
     """Signs added into a dense row of zeros."""
     shift, pitch, multipliers = feature_map.weights(dtype=np.float64)
     code = _hash(graph, _cells(graph, rows, shift, pitch), multipliers)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..kernels import Cauchy, Gaussian, Laplacian, Matern, Stable
 from .graph import Graph
@@ -17,7 +18,7 @@ from .preparation import encoded, scaled
 CLOSED = (0.5, 1.5, 2.5)  # where the Matern kernel is a polynomial times an exponential
 
 
-def kernel_scores(graph: Graph, model: Any) -> str:
+def kernel_scores(graph: Graph, model: BaseEstimator) -> str:
     """k(x, rows) a + intercept (n, outputs), in double."""
     kernel = model.kernel_
     if type(kernel) not in KERNELS or (isinstance(kernel, Matern) and kernel.nu not in CLOSED):
@@ -34,7 +35,7 @@ def kernel_scores(graph: Graph, model: Any) -> str:
     return graph("Add", graph("MatMul", _centred(graph, values, model), model.dual_coef_), model.intercept_)
 
 
-def _centred(graph: Graph, values: str, model: Any) -> str:
+def _centred(graph: Graph, values: str, model: BaseEstimator) -> str:
     """As inner products of centred features, where the model has an intercept."""
     dual = model._dual
     if dual is None:

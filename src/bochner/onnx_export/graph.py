@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 LARGEST = 2**31 - 2**20  # bytes of a protobuf message, less room for the nodes
@@ -32,7 +33,7 @@ class Graph:
         self.constants.append(numpy_helper.from_array(array, name))
         return name
 
-    def cast(self, value: str | np.ndarray, dtype: Any) -> str:
+    def cast(self, value: str | np.ndarray, dtype: DTypeLike) -> str:
         """A constant is stored as narrow as it is given and widened when the file is loaded."""
         if isinstance(value, np.ndarray) and value.dtype == dtype:
             return self.constant(value)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from onnx import ModelProto, ValueInfoProto, helper
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import to_numpy
@@ -22,7 +22,7 @@ from .preparation import encoded
 OPSET, IR_VERSION = 18, 8  # reductions over given axes and adding scatters; the format that came with them
 
 
-def build(model: Any, dtype: str) -> ModelProto:
+def build(model: BaseEstimator, dtype: str) -> ModelProto:
     graph = Graph()
     if getattr(model, "recipe_", None) is not None and model.recipe_.texts:
         raise ValueError(f"column {model.recipe_.texts[0]!r} holds text, which the ONNX file cannot encode.")
@@ -52,7 +52,7 @@ def build_features(feature_map: FeatureMap, dtype: str) -> ModelProto:
     return _packed(graph, type(feature_map).__name__, inputs, outputs, {"precision": feature_map.precision or "float"})
 
 
-def _features(graph: Graph, model: Any, dtype: str) -> str:
+def _features(graph: Graph, model: BaseEstimator, dtype: str) -> str:
     recipe = getattr(model, "recipe_", None)
     if hasattr(model, "frequencies_"):  # which computes in float64, whatever X is
         rows, working = encoded(graph, "X", recipe, np.dtype(np.float64))
@@ -65,7 +65,7 @@ def features(graph: Graph, feature_map: FeatureMap, rows: str, working: np.dtype
     return graph("Identity", columns_of(graph, feature_map, graph.double(rows), working), name="features")
 
 
-def _refuse_early(model: Any, dtype: str) -> None:
+def _refuse_early(model: BaseEstimator, dtype: str) -> None:
     """What cannot be written is refused before the weights are drawn."""
     basis = model.basis_
     require_form(basis.map_)
@@ -74,7 +74,7 @@ def _refuse_early(model: Any, dtype: str) -> None:
     require_room(stored_bytes(basis.map_, dtype) + model.coef_.nbytes)
 
 
-def _scores(graph: Graph, model: Any, columns: str) -> str:
+def _scores(graph: Graph, model: BaseEstimator, columns: str) -> str:
     """features b + intercept (n, outputs), in double."""
     if hasattr(model, "design_"):
         weights = to_numpy(times_columns(model.design_.scale_, model.solution_.coefficients))
@@ -83,7 +83,7 @@ def _scores(graph: Graph, model: Any, columns: str) -> str:
     return graph("Add", graph("MatMul", columns, weights), np.atleast_1d(np.float64(to_numpy(model.intercept_))))
 
 
-def _regress(graph: Graph, model: Any, scores: str, dtype: str) -> list[ValueInfoProto]:
+def _regress(graph: Graph, model: BaseEstimator, scores: str, dtype: str) -> list[ValueInfoProto]:
     shape = model._targets.shape
     if not shape:
         scores = graph("Squeeze", scores, np.array([1]))
@@ -91,7 +91,7 @@ def _regress(graph: Graph, model: Any, scores: str, dtype: str) -> list[ValueInf
     return [_described("predictions", dtype, *shape)]
 
 
-def _classify(graph: Graph, model: Any, scores: str, dtype: str) -> list[ValueInfoProto]:
+def _classify(graph: Graph, model: BaseEstimator, scores: str, dtype: str) -> list[ValueInfoProto]:
     labels = _labels(model.classes_)
     if len(labels) == 2:
         scores = graph("Squeeze", scores, np.array([1]))
@@ -115,11 +115,11 @@ def _labels(classes: np.ndarray) -> np.ndarray:
     )
 
 
-def _element(dtype: Any) -> int:
+def _element(dtype: DTypeLike) -> int:
     return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
 
 
-def _described(name: str, dtype: Any, *shape: int) -> ValueInfoProto:
+def _described(name: str, dtype: DTypeLike, *shape: int) -> ValueInfoProto:
     """A tensor of any number of rows."""
     return helper.make_tensor_value_info(name, _element(dtype), ["n", *shape])
 
@@ -136,7 +136,7 @@ def _packed(
     return packed
 
 
-def _properties(model: Any) -> dict[str, str]:
+def _properties(model: BaseEstimator) -> dict[str, str]:
     """What the file says about itself."""
     if hasattr(model, "dual_coef_"):
         return {"kernel": repr(model.kernel_), "rows": str(len(model.X_fit_))}

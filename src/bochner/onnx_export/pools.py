@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..kernels import maximum_mean
 from ..maps import GatedMap, MaxoutMap
@@ -15,7 +14,7 @@ from .graph import Graph
 from .hadamard import expand
 
 
-def maxout(graph: Graph, feature_map: MaxoutMap, rows: str, dtype: Any) -> str:
+def maxout(graph: Graph, feature_map: MaxoutMap, rows: str, dtype: DTypeLike) -> str:
     largest = (_structured if feature_map.structured else _dense)(graph, feature_map, rows, dtype)
     if feature_map.center:
         largest = graph("Sub", largest, _centre(graph, feature_map, rows))
@@ -24,7 +23,7 @@ def maxout(graph: Graph, feature_map: MaxoutMap, rows: str, dtype: Any) -> str:
     return graph.scaled(largest, 1.0 / np.sqrt(feature_map.columns), feature_map.columns, dtype)
 
 
-def _dense(graph: Graph, feature_map: MaxoutMap, rows: str, dtype: Any) -> str:
+def _dense(graph: Graph, feature_map: MaxoutMap, rows: str, dtype: DTypeLike) -> str:
     directions, *choices = feature_map.weights(dtype=dtype)
     projections = graph.project(rows, directions)
     if choices:  # each unit's members of the shared pool, side by side
@@ -32,7 +31,7 @@ def _dense(graph: Graph, feature_map: MaxoutMap, rows: str, dtype: Any) -> str:
     return _largest(graph, graph.shaped(projections, feature_map.columns, feature_map.pool_size))
 
 
-def _structured(graph: Graph, feature_map: MaxoutMap, rows: str, dtype: Any) -> str:
+def _structured(graph: Graph, feature_map: MaxoutMap, rows: str, dtype: DTypeLike) -> str:
     *drawn, calibration, _ = feature_map.weights(dtype=dtype)
     groups, size = feature_map.units.number, feature_map.size
     shift = feature_map.shift if feature_map.is_integer else 0
@@ -58,7 +57,7 @@ def _centre(graph: Graph, feature_map: MaxoutMap, rows: str) -> str:
     return graph("Round", graph("Mul", norms, np.float64(feature_map.integer_mean)))
 
 
-def gated(graph: Graph, feature_map: GatedMap, rows: str, dtype: Any) -> str:
+def gated(graph: Graph, feature_map: GatedMap, rows: str, dtype: DTypeLike) -> str:
     gates, values = feature_map.weights(dtype=dtype)
     units, q = feature_map.unit_count, feature_map.pool_size
     winners = graph("ArgMax", graph.shaped(graph.project(rows, gates), units, q), axis=2, keepdims=1)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..maps import RidgeMap
 from . import integers
@@ -13,7 +12,7 @@ from .graph import Graph
 OPERATORS = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
 
 
-def ridge(graph: Graph, feature_map: RidgeMap, rows: str, dtype: Any) -> str:
+def ridge(graph: Graph, feature_map: RidgeMap, rows: str, dtype: DTypeLike) -> str:
     activation = feature_map.activation
     if callable(activation) and not feature_map.is_integer:
         raise ValueError(

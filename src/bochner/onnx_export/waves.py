@@ -6,9 +6,8 @@ onnxruntime had a sine of doubles and no cosine.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..maps import FastfoodMap, FixedFourierMap, FourierMap
 from ..maps.frequencies import TURN, WaveMap
@@ -18,7 +17,7 @@ from .graph import Graph
 from .hadamard import expand
 
 
-def fourier(graph: Graph, feature_map: FourierMap | FixedFourierMap, rows: str, dtype: Any) -> str:
+def fourier(graph: Graph, feature_map: FourierMap | FixedFourierMap, rows: str, dtype: DTypeLike) -> str:
     *directions, words = feature_map.weights(dtype=dtype)
     if not feature_map.is_integer:
         return _waves(graph, feature_map, graph.project(rows, directions[0]), words, dtype)
@@ -28,7 +27,7 @@ def fourier(graph: Graph, feature_map: FourierMap | FixedFourierMap, rows: str, 
     return _integer_waves(graph, feature_map, phases, words)
 
 
-def fastfood(graph: Graph, feature_map: FastfoodMap, rows: str, dtype: Any) -> str:
+def fastfood(graph: Graph, feature_map: FastfoodMap, rows: str, dtype: DTypeLike) -> str:
     *drawn, calibration, words, _ = feature_map.weights(dtype=dtype)
     shift = feature_map.shift if feature_map.is_integer else 0
     projections = expand(graph, rows, Expansion(*drawn), feature_map.inputs, shift)
@@ -44,7 +43,7 @@ def _layout(columns: int, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return frequencies, np.concatenate([np.tile([0, 3 << 30], pairs), words]).astype(np.int64)
 
 
-def _waves(graph: Graph, feature_map: WaveMap, projections: str, words: np.ndarray, dtype: Any) -> str:
+def _waves(graph: Graph, feature_map: WaveMap, projections: str, words: np.ndarray, dtype: DTypeLike) -> str:
     frequencies, angles = _layout(feature_map.columns, words)
     quarter_on = (angles + (1 << 30)) % 2**32 * (TURN * 2.0**-32)
     turned = graph("Add", graph.columns(projections, frequencies), quarter_on)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import DTypeLike
+
 from .. import streams
 from . import dispatch, linear_algebra, native, reference
 from .dispatch import (
@@ -49,7 +51,7 @@ if TYPE_CHECKING:  # every op is declared beside its definition, by `@op`
     def __getattr__(name: str) -> Any: ...
 
 
-def projects_dense(dtype: Any) -> bool:
+def projects_dense(dtype: DTypeLike) -> bool:
     """Whether float projections of that dtype are used up while they are in cache, and never kept."""
     return has_fast("dense_cos_sin") and native.projects(dtype)
 

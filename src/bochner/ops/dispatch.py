@@ -32,10 +32,10 @@ class Version(NamedTuple):
     when: Callable[..., bool] | None = None
     note: str = ""
 
-    def takes(self, array: Any, *others: Any) -> bool:
+    def takes(self, array: object, *others: Any) -> bool:
         return self.takes_kind(array) and (self.when is None or self.when(array, *others))
 
-    def takes_kind(self, array: Any) -> bool:
+    def takes_kind(self, array: object) -> bool:
         """Whether the dtype and the layout are right, which hold for all arrays of a kind."""
         return (self.dtypes is None or dtype_name(array) in self.dtypes) and (
             self.layouts is None or layout_of(array) in self.layouts
@@ -92,7 +92,7 @@ class Op:
         self.name, self.definition = definition.__name__, definition
         self.__doc__ = definition.__doc__
 
-    def __call__(self, array: Any, *others: Any) -> Any:
+    def __call__(self, array: object, *others: Any) -> Any:
         try:
             versions = _selection.chosen[kind_of(self.name, array)]
         except KeyError:
@@ -112,7 +112,7 @@ class Selection:
     backends: tuple[Backend, ...]
     chosen: dict[tuple[Any, ...], tuple[tuple[Any, Any], ...]] = field(default_factory=dict)
 
-    def choose(self, name: str, array: Any) -> tuple[tuple[Any, Any], ...]:
+    def choose(self, name: str, array: object) -> tuple[tuple[Any, Any], ...]:
         if is_torch(array):
             load_torch()
             if self is not _selection:  # its backend was registered just now
@@ -183,11 +183,11 @@ def _select(allowed: frozenset[str] | None) -> None:
     _selection = Selection(tuple(sorted(usable, key=lambda backend: backend.defines)))
 
 
-def library_of(array: Any) -> str:
+def library_of(array: object) -> str:
     return "torch" if is_torch(array) else "numpy"
 
 
-def layout_of(array: Any) -> str:
+def layout_of(array: object) -> str:
     return SPARSE if scipy.sparse.issparse(array) or is_sparse_tensor(array) else DENSE
 
 
@@ -210,7 +210,7 @@ def has_fast(name: str, library: str = "numpy") -> bool:
     return any(name in backend.versions for backend in _selection.of(library) if not backend.defines)
 
 
-def tiles_for(array: Any) -> Tiles:
+def tiles_for(array: object) -> Tiles:
     """The tiles of the backend that such arrays go to first."""
     if is_torch(array):
         load_torch()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..findings import Chart, Claim, Comparison, Experiment, Findings, Job
-from .two_stages import FREQUENCIES, Bags, DistributionRegressor, regressed, two_stages
+from .two_stages import FREQUENCIES, Bags, DistributionRegressor, Outcome, regressed, two_stages
 
 SHAPE = np.diag([1.0, 0.15])
 BAGS, TEST_BAGS, POINTS, SEEDS = 200, 200, 200, 3
@@ -51,18 +51,7 @@ def run(job: Job) -> Findings:
                          spread=float(outcome.errors.std())) for (name, size), outcome in found.items()),
             Comparison("RMSE, the variance put into the formula", None, known, "nats"),
         ],
-        claims=[
-            Claim(
-                f"learned and random frequencies give similar errors with {last} of each stage",
-                bool(0.5 < found["learned", last].errors.mean() / found["random", last].errors.mean() < 1.5),
-                f"learned {found['learned', last].told('nats')}, random {found['random', last].told('nats')}",
-            ),
-            Claim(
-                f"ours: learned frequencies do better where there are few, {few} of each stage",
-                bool(found["learned", few].errors.mean() < found["random", few].errors.mean()),
-                f"learned {found['learned', few].told('nats')}, random {found['random', few].told('nats')}",
-            ),
-        ],
+        claims=claims(found, few, last),
         charts=[
             Chart("Entropy of the test bags", predictions(drawn, model.predict(drawn.test)), "true", "predicted",
                   kind="point"),
@@ -72,6 +61,21 @@ def run(job: Job) -> Findings:
             ], "frequencies of a stage", "RMSE, nats", "way", "point"),
         ],
     )  # fmt: skip
+
+
+def claims(found: dict[tuple[str, int], Outcome], few: int, last: int) -> list[Claim]:
+    return [
+        Claim(
+            f"learned and random frequencies give similar errors with {last} of each stage",
+            bool(0.5 < found["learned", last].errors.mean() / found["random", last].errors.mean() < 1.5),
+            f"learned {found['learned', last].told('nats')}, random {found['random', last].told('nats')}",
+        ),
+        Claim(
+            f"ours: learned frequencies do better where there are few, {few} of each stage",
+            bool(found["learned", few].errors.mean() < found["random", few].errors.mean()),
+            f"learned {found['learned', few].told('nats')}, random {found['random', few].told('nats')}",
+        ),
+    ]
 
 
 def predictions(drawn: Bags, predicted: np.ndarray) -> list[dict[str, object]]:

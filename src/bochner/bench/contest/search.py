@@ -119,7 +119,7 @@ class Search:
         rows, power, best = self.pilot()
         is_whole = rows == len(self.train[0])
         quick = is_whole and len(self.y) <= FEW and FOLDS * best.seconds < FOLDING * self.clock.seconds
-        folds, growth = FOLDS if quick else 1, (len(self.y) / len(self.train[0])) ** power
+        folds, growth = FOLDS if quick else 1, (len(self.y) / len(self.train[0])) ** min(power, 2.0)
         if quick:
             best = self.trial(best.settings, rows, folds, None, self.clock.until(best.seconds))
         usually = [best.seconds]

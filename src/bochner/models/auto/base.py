@@ -86,7 +86,7 @@ class AutoModel(BaseEstimator):
         encoder.check(y)
         self._targets = encoder.learn(encoder.summarize(y, None))
         Y = np.asarray(self._targets.coding().code(y), dtype=np.float64)
-        with Limited(self.n_jobs, 0):
+        with Limited(self.n_jobs, 0, 1):
             self._encoders, tables = {}, {}
 
             def encoded(numbers: str | None) -> np.ndarray:
@@ -193,7 +193,7 @@ class AutoModel(BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        with Limited(self.n_jobs, 0):
+        with Limited(self.n_jobs, 0, 1):
             if not isinstance(X, Blocks):
                 return self._stack.scores(self._encoded(X))
             blocks = blocks_to_predict(X, getattr(self, "recipe_", None))

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ...typing import RandomStateLike
 from ..calibration import probabilities, temperature
 from ..regressor import MultiOutputRegressor
 from ..scoring import score_of_rows
@@ -78,7 +79,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
         *,
         budget: float = 30.0,
         max_trials: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
         device: str | None = None,
         verbose: int = 0,
@@ -210,7 +211,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         *,
         budget: float = 30.0,
         max_trials: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
         device: str | None = None,
         verbose: int = 0,

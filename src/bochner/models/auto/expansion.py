@@ -103,10 +103,14 @@ class Expansion:
 
     def metric(self, X: np.ndarray) -> np.ndarray:
         """The average gradient outer product at rows (d, d), its largest diagonal entry 1."""
-        slopes = self.gradients(X)
-        found = np.einsum("nik,njk->ij", slopes, slopes)
-        largest = float(found.diagonal().max(initial=0.0))
-        return found / largest if largest > 0 else np.eye(len(found))
+        return average_product(self.gradients(X))
+
+
+def average_product(slopes: np.ndarray) -> np.ndarray:
+    """The mean of g g' over rows and outputs, its largest diagonal entry 1; slopes are (n, d, outputs)."""
+    found = np.einsum("nik,njk->ij", slopes, slopes, optimize=True)
+    largest = float(found.diagonal().max(initial=0.0))
+    return found / largest if largest > 0 else np.eye(len(found))
 
 
 def with_metric(setting: Setting, metric: np.ndarray, full: bool) -> Setting:

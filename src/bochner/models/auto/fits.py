@@ -13,13 +13,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack, solve_triangular
 from scipy.spatial.distance import cdist
 
 from ...kernels import Stable
 from ...moments import Centered, FoldedMoments, Moments
 from ...moments import Rows as FeatureRows
 from ...ops import threads
+from ...ops.blas import divide_by_triangle
 from ...solvers import solve_or_none
 from .expansion import TILE, Expansion, Setting
 
@@ -31,7 +32,7 @@ CITY = {1.0: "cityblock", 2.0: "euclidean"}
 class Member(NamedTuple):
     """A fitted function, what it predicts of rows without having seen them, and its squared error there."""
 
-    expansion: Expansion
+    expansion: Any  # an Expansion, or one for each leaf of a tree
     held_out: np.ndarray  # (judged rows, outputs)
     error: float  # relative to that of the mean
 
@@ -79,23 +80,50 @@ def beside(tasks: list[Callable[[], Any]]) -> list[Any]:
     return found
 
 
+def far_apart(X: np.ndarray, Z: np.ndarray, p: float) -> np.ndarray:
+    """Distances |x - z|_p (n, m), some rows at a time."""
+    found = np.empty((len(X), len(Z)))
+
+    def take(rows: slice) -> None:
+        cdist(X[rows], Z, CITY[p], out=found[rows])
+
+    threads.over_rows(take, len(X), max(1, threads.WORTH // max(Z.size, 1)))
+    return found
+
+
+def fallen(distances: np.ndarray, s: float, q: float) -> np.ndarray:
+    """The kernel at distances, exp(-(r/s)^q)."""
+    found = np.empty_like(distances)
+
+    def take(rows: slice) -> None:
+        np.divide(distances[rows], -s if q == 1.0 else s, out=found[rows])
+        if q != 1.0:
+            found[rows] = -(found[rows] ** q)
+        np.exp(found[rows], out=found[rows])
+
+    threads.over_rows(take, len(found), max(1, threads.WORTH // max(distances.shape[1], 1)))
+    return found
+
+
 class Part:
     """Fits of one setting to some rows, all of them centres; distances are made once for all bandwidths, penalties."""
 
-    def __init__(self, X: np.ndarray, Y: np.ndarray, setting: Setting, new: np.ndarray) -> None:
+    def __init__(
+        self, X: np.ndarray, Y: np.ndarray, setting: Setting, new: np.ndarray, median: float | None = None
+    ) -> None:
         self.X, self.setting, self.new = X, setting, new
         self.level = Y.mean(axis=0)
         self.Y = np.asfortranarray(Y - self.level)
         self.Z = setting.metric(X)
-        self.median = replace(setting, factor=1.0).kernel(self.Z).scale
+        self.median = replace(setting, factor=1.0).kernel(self.Z).scale if median is None else median
         self.middle = X.mean(axis=0)
-        self.distances = cdist(self.Z, self.Z, CITY[setting.p])
-        self.to_new = cdist(setting.metric(new), self.Z, CITY[setting.p])
+        self.distances = far_apart(self.Z, self.Z, setting.p)
+        self.to_new = far_apart(setting.metric(new), self.Z, setting.p)
 
     def kernels(self, factor: float, linear: float) -> tuple[np.ndarray, np.ndarray]:
         """The kernel matrix of the rows, and that of new rows with them."""
-        q, s = self.setting.q, factor * self.median
-        both = np.exp(-((self.distances / s) ** q)), np.exp(-((self.to_new / s) ** q))
+        s = factor * self.median
+        both = fallen(self.distances, s, self.setting.q), fallen(self.to_new, s, self.setting.q)
         if linear:
             centred = self.X - self.middle
             both[0][:] += linear * centred @ centred.T
@@ -159,7 +187,7 @@ def exact_fit(rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
 
     def error(k: int) -> float:
         if k not in tried:
-            c = solved(inner, part.Y, float(ALPHAS[k]))
+            c = solve_or_none(inner, part.Y, float(ALPHAS[k]))
             predicted = np.full((len(out), part.Y.shape[1]), np.inf) if c is None else outer @ c + part.level
             tried[k] = (rows.error_of(predicted), predicted, np.empty(0) if c is None else c)
         return tried[k][0] if np.isfinite(tried[k][0]) else np.inf
@@ -169,7 +197,7 @@ def exact_fit(rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
         return None
     setting = replace(setting, alpha=float(ALPHAS[at]))
     whole = Part(rows.X, rows.Y, setting, rows.X[:0])
-    c = solved(whole.kernels(setting.factor, setting.linear)[0], whole.Y, setting.alpha)
+    c = solve_or_none(whole.kernels(setting.factor, setting.linear)[0], whole.Y, setting.alpha)
     if c is None:
         return None
     return Member(whole.expansion(setting, c), tried[at][1], tried[at][0]), part.expansion(setting, tried[at][2])
@@ -200,19 +228,20 @@ class LandmarkFits:
         self.Z = setting.metric(rows.X[centres])
         self.kernel = setting.kernel(self.Z)
         self.middle = rows.X.mean(axis=0)
-        matrix = np.asfortranarray(self.kernel(self.Z))
+        matrix = self._kernel_of(self.Z)
         matrix[np.diag_indices(len(matrix))] += JITTER
-        self.factor, bad = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-        if bad:
-            raise np.linalg.LinAlgError("the kernel matrix of the centres is singular")
+        self.factor = np.asfortranarray(np.linalg.cholesky(matrix).T)
         self.out = np.flatnonzero(rows.folds == 0)
         self.rest_sums = self._sums(np.flatnonzero(rows.folds != 0))
         self.out_sums = self._sums(self.out)
 
+    def _kernel_of(self, Z: np.ndarray) -> np.ndarray:
+        return fallen(far_apart(Z, self.Z, self.setting.p), self.kernel.scale, self.setting.q)
+
     def features(self, X: np.ndarray) -> np.ndarray:
         """Features (n, centres and columns): products of them are the kernel."""
-        kernel = np.asfortranarray(self.kernel(self.setting.metric(X), self.Z))
-        found = blas.dtrsm(1.0, self.factor, kernel, side=1, trans_a=1, lower=1, overwrite_b=1)
+        found = self._kernel_of(self.setting.metric(X))
+        threads.over_rows(lambda rows: divide_by_triangle(self.factor, found[rows].T), len(found), 128)
         if not self.setting.linear:
             return found
         return np.hstack([found, np.sqrt(self.setting.linear) * (X - self.middle)])
@@ -250,7 +279,7 @@ class LandmarkFits:
 
     def _expansion(self, setting: Setting, sums: Centered, b: np.ndarray) -> Expansion:
         m, intercept = len(self.Z), sums.mean_y - sums.mean_z @ b
-        coefficients = blas.dtrsm(1.0, self.factor, np.asfortranarray(b[:m]), trans_a=1, lower=1)
+        coefficients = solve_triangular(self.factor, b[:m])
         slopes = np.sqrt(setting.linear) * b[m:] if setting.linear else np.zeros((len(self.middle), b.shape[1]))
         return Expansion(setting, self.kernel, self.Z, coefficients, slopes, self.middle, intercept)
 

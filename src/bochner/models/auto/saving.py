@@ -27,6 +27,7 @@ from ...tables.encodings import METHODS
 from ...tables.several_encoders import EncodersRecipe, recipe_of_several
 from ..saving import made_of
 from .expansion import Expansion, Setting
+from .local import LocalExpansion, Tree
 from .search import Trial
 from .stacking import Stack
 
@@ -67,14 +68,7 @@ def setting_state(setting: Setting) -> dict[str, Any]:
 
 
 def to_state(model: Any) -> dict[str, Any]:
-    members = [
-        {
-            "setting": setting_state(member.setting),
-            "bandwidth": member.kernel.scale,
-            **{name: getattr(member, name) for name in ("centres", "coefficients", "slopes", "middle", "intercept")},
-        }
-        for member in model._stack.members
-    ]
+    members = [member_state(member) for member in model._stack.members]
     trials = [
         {**{name: getattr(trial, name) for name in TRIAL}, "setting": {**setting_state(trial.setting), "root": None}}
         for trial in model._trials
@@ -96,6 +90,22 @@ def to_state(model: Any) -> dict[str, Any]:
             "none" if t.setting.root is None else ("diagonal", "full")[t.setting.root.ndim - 1] for t in model._trials
         ],
         "shares": np.array(model._shares),
+    }
+
+
+def member_state(member: Expansion | LocalExpansion) -> dict[str, Any]:
+    """A member; of one with a tree, what its leaves have, end to end."""
+    leaves = member.leaves if isinstance(member, LocalExpansion) else [member]
+    tree = member.tree if isinstance(member, LocalExpansion) else Tree(np.empty(0, dtype=np.int64), np.empty(0))
+    return {
+        "setting": setting_state(member.setting),
+        "bandwidth": leaves[0].kernel.scale,
+        "axes": tree.axes,
+        "cuts": tree.cuts,
+        "sizes": np.array([len(leaf.centres) for leaf in leaves]),
+        "centres": np.concatenate([leaf.centres for leaf in leaves]),
+        "coefficients": np.concatenate([leaf.coefficients for leaf in leaves]),
+        **{name: np.stack([getattr(leaf, name) for leaf in leaves]) for name in ("slopes", "middle", "intercept")},
     }
 
 
@@ -155,31 +165,41 @@ def recipe_from(reading: Any, encoders: list[TableEncoder]) -> EncodersRecipe:
     return recipe_of_several(encoders, **named)
 
 
-def member_of(state: dict[str, Any], encoders: dict[str, TableEncoder], outputs: int) -> Expansion:
-    setting, columns = setting_of(state["setting"]), None
+def member_of(state: dict[str, Any], encoders: dict[str, TableEncoder], outputs: int) -> Expansion | LocalExpansion:
+    setting = setting_of(state["setting"])
     if str(setting.numbers) not in encoders:
         raise ValueError("a member has no encoder")
     columns = len(encoders[str(setting.numbers)].column_of_)
     if setting.root is not None and setting.root.shape not in ((columns,), (columns, columns)):
         raise ValueError("the metric has another number of columns")
-    if not isinstance(state["centres"], np.ndarray) or state["centres"].ndim != 2:
-        raise ValueError("the centres are no matrix")
-    centres = len(state["centres"])
-    require_fields(
-        {name: state[name] for name in ("bandwidth", "centres", "coefficients", "slopes", "middle", "intercept")},
-        {
-            "bandwidth": number(SMALLEST),
-            "centres": numbers(centres, columns),
-            "coefficients": numbers(centres, outputs),
-            "slopes": numbers(columns, outputs),
-            "middle": numbers(columns),
-            "intercept": numbers(outputs),
-        },
-    )
-    kernel = Stable(setting.p, setting.q, float(state["bandwidth"]))
-    return Expansion(
-        setting, kernel, *(state[name] for name in ("centres", "coefficients", "slopes", "middle", "intercept"))
-    )
+    sizes = state["sizes"]
+    require_fields({"sizes": sizes}, {"sizes": numbers(None, low=0, dtypes=("int64",))})
+    leaves, total = len(sizes), int(sizes.sum())
+    if leaves < 1 or leaves & (leaves - 1):
+        raise ValueError("a tree has a power of two leaves")
+    table = {
+        "bandwidth": number(SMALLEST),
+        "axes": numbers(leaves - 1, low=0, high=columns - 1, dtypes=("int64",)),
+        "centres": numbers(total, columns),
+        "coefficients": numbers(total, outputs),
+        "slopes": numbers(leaves, columns, outputs),
+        "middle": numbers(leaves, columns),
+        "intercept": numbers(leaves, outputs),
+    }
+    require_fields({name: state[name] for name in table}, table)
+    cuts = state["cuts"]
+    if (
+        not isinstance(cuts, np.ndarray)
+        or cuts.shape != (leaves - 1,)
+        or cuts.dtype != np.float64
+        or np.isnan(cuts).any()
+    ):
+        raise ValueError("the cuts of a tree are no numbers")  # infinity sends all rows one way
+    kernel, ends = Stable(setting.p, setting.q, float(state["bandwidth"])), np.cumsum(sizes)[:-1]
+    parts = zip(*(np.split(state[name], ends) for name in ("centres", "coefficients")), strict=True)
+    whole = zip(*(state[name] for name in ("slopes", "middle", "intercept")), strict=True)
+    made = [Expansion(setting, kernel, *first, *second) for first, second in zip(parts, whole, strict=True)]
+    return made[0] if leaves == 1 else LocalExpansion(setting, Tree(state["axes"], cuts), made)
 
 
 def setting_of(state: dict[str, Any]) -> Setting:

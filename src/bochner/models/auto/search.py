@@ -9,12 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...ops import threads
 from .expansion import Expansion, Setting, with_metric
 from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, downhill, exact_fit, ridge
+from .local import local_fit
 
 FACTORS = 2.0 ** np.arange(-4.0, 6.0)
 LINEAR = 0.1  # weight of a linear part beside a kernel whose diagonal is 1
@@ -23,9 +25,12 @@ GAIN = 0.99  # a round that does not get below this share of the best error has 
 SLOPES = 300  # rows at which gradients are taken
 SAMPLE = 1000  # rows of the first search
 WHOLE = 1500  # rows up to which it takes all
+FEW = 1000  # centres that are too few for anything
+LOCAL = 2.0  # times the work of another fit that leaves may take
 MEMBERS = 5  # chains whose best is fitted to all rows
-SPEED = 4e10  # floating-point operations a second that sizes are planned with
-SEARCHING, FITTING = 0.45, 0.1  # shares of the budget: for the chains, and for one fit to all rows
+SPEED = 6e10  # floating-point operations a second that sizes are planned with where trials are counted, not seconds
+PROBED, SHARE = 512, 0.5  # rows of the matrix by which the speed of a machine is measured, and what a fit reaches of it
+SEARCHING, FITTING = 0.4, 0.12  # shares of the budget: for the chains, and for one fit to all rows
 
 
 class Chain(NamedTuple):
@@ -96,11 +101,15 @@ class Search:
     ) -> None:
         self.encoded, self.Y, self.folds, self.clock, self.tell = encoded, Y, folds, clock, tell
         self.order = np.random.default_rng(seed).permutation(len(Y))
-        work = FITTING * clock.budget * SPEED
+        work = FITTING * clock.budget * (measured_speed() if clock.trials is None else SPEED)
         self.whole = len(Y) <= WHOLE
         self.exact = len(Y) <= int(work ** (1 / 3))
         # n m^2 for the features and as much for their sums, and m^3 a few times over
         self.centres = min(len(Y), max(500, int((work / (2.0 * len(Y))) ** 0.5)), int((work / 4.0) ** (1 / 3)))
+        # n l^2 / 3 for the factors of leaves, and about ten times as much per number for distances and exponentials
+        self.leaf = int(np.clip((LOCAL * work / len(Y)) ** 0.5, 250, 4000))
+        few = self.centres < FEW  # of so many rows, which leaves serve better
+        self.ways: list[Any] = [exact_fit] if self.exact else [self._landmarks, self._local][few:]
         self.members: list[Member] = []
         self.trials: list[Trial] = []
 
@@ -114,73 +123,115 @@ class Search:
 
     def run(self, chains: tuple[Chain, ...]) -> list[Member]:
         """All members that the budget allows; what was found before an interruption stays in `members`."""
-        self._keep(ridge(self.rows("robust")), 0.0)
-        whole = self.whole
-        found = []
+        start, plain = time.monotonic(), ridge(self.rows("robust"))
+        self._keep(plain, self._told(time.monotonic() - start, plain, len(self.Y)))
+        found: list[tuple[Member, int]] = []
         for number, chain in enumerate(chains):
-            if number and not self.clock.has(0.9 if whole else SEARCHING):
+            if number and not self.clock.has(0.9 if self.whole else SEARCHING):
                 break
-            best = self._chain(self.rows(chain.numbers, sampled=not whole), chain)
-            if best is not None and whole:
-                self._keep(best, 0.0, trial=False)
-            elif best is not None:
-                found.append(best)
-        if not whole:
-            self._fit_all(sorted(found, key=lambda member: member.error)[:MEMBERS])
+            found += self._chain(chain)
+        if not self.whole:
+            found.sort(key=lambda pair: pair[0].error)
+            self._fit_all([member.expansion.setting for member, _ in found[:MEMBERS]])
         return self.members
 
-    def _chain(self, rows: Rows, chain: Chain) -> Member | None:
-        best, start = None, time.monotonic()
+    def _chain(self, chain: Chain) -> list[tuple[Member, int]]:
+        """The best round of a chain, with the number of its trial; it is a member if it has seen all rows."""
+        rows, tried, start = self.rows(chain.numbers, sampled=not self.whole), [], time.monotonic()
         for member in rounds(rows, chain):
-            self._told(member, len(rows.X), start)
-            best = member if best is None or member.error < best.error else best
+            tried.append((member, self._told(time.monotonic() - start, member, len(rows.X))))
             if not self.clock.has(0.95):
                 break
+        best = sorted(tried, key=lambda pair: pair[0].error)[:1]
+        if best and self.whole:
+            self._keep(*best[0])
         return best
 
-    def _fit_all(self, best: list[Member]) -> None:
-        """The best settings fitted to all rows; then the best of those in the metric it gives, while that helps."""
+    def _fit_all(self, settings: list[Setting]) -> None:
+        """Fit settings to all rows; then move from the best of them, while that helps."""
         longest, unseen = 0.0, dict[int, Expansion]()
-        for number, member in enumerate(best):
+        for number, setting in enumerate(settings):
             if number and not self.clock.has(0.8, longest):
                 break
-            longest = max(longest, self._fit(member.expansion.setting, unseen))
-        rng = np.random.default_rng(1)
-        while self.clock.has(0.95, 1.2 * longest):
-            leader = min(range(len(self.members)), key=lambda m: self.members[m].error)
-            setting = self.members[leader].expansion.setting
-            if setting.root is None or leader not in unseen:
-                break
-            rows = self.rows(setting.numbers)
-            at = rng.permutation(np.flatnonzero(~rows.judged))[:SLOPES]
-            metric = unseen[leader].metric(rows.X[at])
-            longest = max(longest, self._fit(with_metric(setting, metric, setting.root.ndim == 2), unseen))
-            if self.members[-1].error > GAIN * self.members[leader].error:
-                break
+            longest = max(longest, self._fit(setting, unseen))
+        moves = [self._relearned, narrower, wider]
+        while moves and unseen and self.clock.has(0.97, 1.2 * longest):
+            leader = min(unseen, key=lambda number: self.members[number].error)
+            moved = moves[0](self.members[leader].expansion.setting, unseen[leader])
+            if moved is not None:
+                longest = max(longest, self._fit(moved, unseen))
+            if moved is None or self.members[-1].error > GAIN * self.members[leader].error:
+                moves.pop(0)
+
+    def _relearned(self, setting: Setting, unseen: Expansion) -> Setting | None:
+        """The setting in the metric that a fit to all rows but fold 0 gives."""
+        if setting.root is None:
+            return None
+        rows = self.rows(setting.numbers)
+        at = np.random.default_rng(len(self.members)).permutation(np.flatnonzero(~rows.judged))[:SLOPES]
+        return with_metric(setting, unseen.metric(rows.X[at]), setting.root.ndim == 2)
 
     def _fit(self, setting: Setting, unseen: dict[int, Expansion]) -> float:
-        """One fit to all rows, and to all but fold 0 as `unseen`; the seconds it took."""
-        start, rows = time.monotonic(), self.rows(setting.numbers)
-        if self.exact:
-            found = exact_fit(rows, setting)
-        else:
-            found = LandmarkFits(rows, setting, self.order[: self.centres]).best(setting)
-        if found is not None:
-            unseen[len(self.members)] = found[1]
-            self._keep(found[0], start)
+        """Fits to all rows, and to all but fold 0 as `unseen`; the seconds of the longest.
+
+        The first setting is fitted in every way there is; the others in the way that was best.
+        """
+        rows, longest, errors = self.rows(setting.numbers), 0.0, list[float]()
+        for way in self.ways:
+            if errors and not self.clock.has(0.7):
+                break
+            start, found = time.monotonic(), way(rows, setting)
+            seconds = time.monotonic() - start
+            longest = max(longest, seconds)
+            errors.append(np.inf if found is None else found[0].error)
+            if found is not None:
+                unseen[len(self.members)] = found[1]
+                self._keep(found[0], self._told(seconds, found[0], len(self.Y)))
+        self.ways = [self.ways[int(np.argmin(errors))]]
+        return longest
+
+    def _landmarks(self, rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
+        return LandmarkFits(rows, setting, self.order[: self.centres]).best(setting)
+
+    def _local(self, rows: Rows, setting: Setting) -> tuple[Member, Any] | None:
+        return local_fit(rows, setting, self.leaf)
+
+    def _told(self, seconds: float, member: Member, rows: int) -> int:
+        """The number of a trial that is done."""
+        self.clock.done += 1
+        expansion = member.expansion
+        self.trials.append(Trial(expansion.setting, rows, len(expansion.centres), member.error, seconds, None))
+        self.tell(self.trials[-1])
+        return len(self.trials) - 1
+
+    def _keep(self, member: Member, trial: int) -> None:
+        """Make a member of what a trial found."""
+        self.trials[trial] = self.trials[trial]._replace(number=len(self.members))
+        self.members.append(member)
+
+
+def measured_speed() -> float:
+    """Floating-point operations a second of products, as busy as the machine is now."""
+    matrix = np.ones((PROBED, PROBED))
+
+    def seconds() -> float:
+        start = time.monotonic()
+        matrix @ matrix
         return time.monotonic() - start
 
-    def _keep(self, member: Member, start: float, trial: bool = True) -> None:
-        self.members.append(member)
-        self._told(member, len(self.Y), start or time.monotonic(), len(self.members) - 1)
+    with threads.blas_limited():
+        best = min(seconds() for _ in range(3))
+    return SHARE * threads.count() * 2.0 * PROBED**3 / max(best, 1e-6)
 
-    def _told(self, member: Member, rows: int, start: float, number: int | None = None) -> None:
-        expansion = member.expansion
-        seconds = time.monotonic() - start
-        trial = Trial(expansion.setting, rows, len(expansion.centres), member.error, seconds, number)
-        self.clock.done += 1
-        self.trials.append(trial)
-        self.tell(trial)
+
+def narrower(setting: Setting, unseen: Expansion) -> Setting:
+    """More rows than the sample's may bear a narrower kernel."""
+    return replace(setting, factor=setting.factor / 2.0)
+
+
+def wider(setting: Setting, unseen: Expansion) -> Setting:
+    """Or a wider one."""
+    return replace(setting, factor=setting.factor * 2.0)
 
 
 def rounds(rows: Rows, chain: Chain) -> Iterator[Member]:

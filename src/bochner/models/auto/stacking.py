@@ -6,13 +6,14 @@ error of the best member, and w_0 are equal weights of the best few, from which 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
 from .expansion import Expansion
+from .local import LocalExpansion
 
 FEW = 3
 NEAR = 1.1  # times the smallest error: who is among the best few
@@ -22,7 +23,7 @@ TRUST = 0.3  # t, how far weights may be from equal ones
 class Stack(NamedTuple):
     """Members with their weights, and the level that targets are measured from."""
 
-    members: list[Expansion]
+    members: Sequence[Expansion | LocalExpansion]
     weights: np.ndarray
     level: np.ndarray  # (outputs,)
 

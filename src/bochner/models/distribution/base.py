@@ -16,7 +16,7 @@ from ...bases.heuristics import draw_seed
 from ...blocks import Blocks, TableBlocks, rows_per_block
 from ...maps.scaling import ColumnScaler, units_apart
 from ...streams import Stream
-from ...typing import ArrayLike, Penalty, RandomStateLike, VectorLike
+from ...typing import ArrayLike, Frame, Penalty, RandomStateLike, VectorLike
 from ...validation import require_choice, require_integer, require_positive, require_squares
 from ..base import RandomFeatureModel
 from ..checks import check_weights
@@ -249,7 +249,7 @@ class DistributionModel(Spectral, BaseEstimator):
         bags = self._open(X, bag, target)
         return bags, embed(self.basis_, bags)
 
-    def _encode(self, frame: Any) -> Any:
+    def _encode(self, frame: Frame) -> Any:
         if hasattr(self, "recipe_"):
             return self.recipe_.encode(frame)
         return columns_of(frame, self.feature_names_in_) if hasattr(self, "feature_names_in_") else frame
@@ -387,7 +387,7 @@ class DistributionModel(Spectral, BaseEstimator):
         return tags
 
 
-def learns(basis: Any) -> bool:
+def learns(basis: object) -> bool:
     """Whether the frequencies of a basis can be learned: cosines and sines in pairs, in floats."""
     if not isinstance(basis, RandomFourier) or not basis.pairs:
         return False

@@ -18,6 +18,7 @@ import scipy.sparse
 from ...bases import Basis
 from ...blocks import rows_per_block
 from ...config import memory_budget
+from ...typing import Matrix
 from ..checks import row_slices
 from .bags import Bags
 
@@ -42,7 +43,7 @@ def embed(basis: Basis, bags: Bags, watch: Watch | None = None) -> np.ndarray:
     return means
 
 
-def sums_per_bag(features: Any, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def sums_per_bag(features: Matrix, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The bags of a piece in order, and the sum of the features of each."""
     bag, place = np.unique(owner, return_inverse=True)
     wide = features.astype(np.int64 if features.dtype.kind == "i" else np.float64, copy=False)

@@ -10,6 +10,7 @@ import numpy as np
 from ...bases.base import Basis, Bounds
 from ...kernels import Kernel
 from ...maps import FeatureMap, UnitMap, Units, Weights
+from ...typing import RandomStateLike
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,7 +44,9 @@ class LinearBasis(Basis):
 
     kind = InputsMap
 
-    def __init__(self, n_components: int = 1, *, precision: str | None = None, random_state: Any = None) -> None:
+    def __init__(
+        self, n_components: int = 1, *, precision: str | None = None, random_state: RandomStateLike = None
+    ) -> None:
         self.n_components = n_components
         self.precision = precision
         self.random_state = random_state

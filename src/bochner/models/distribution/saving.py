@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
-from ...bases import REGISTRY, Basis, FixedFourier
+from ...bases import REGISTRY, Basis, FixedFourier, RandomFourier
 from ...bases.stored import PARAMETERS as OF_BASES
 from ...blocks import Recipe, SparseRecipe
 from ...fields import (
@@ -30,6 +30,9 @@ from ..learned.spectrum import Stage
 from ..saving import PARTS, made_of, require_scaler
 from .given import LinearBasis
 from .scatter import Directions, Reference, Scatter
+
+if TYPE_CHECKING:
+    from .base import DistributionModel
 
 KNOWN = (*PARTS, LinearBasis)
 GIVEN = ("basis", "second_basis")  # parameters that are bases, not fitted
@@ -72,7 +75,7 @@ def reference_fields(features: int, directions: int, bags: int) -> dict[str, Che
     }
 
 
-def to_state(model: Any, sums: bool) -> dict[str, Any]:
+def to_state(model: DistributionModel, sums: bool) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None  # a generator has moved on; the seeds are in the bases
@@ -87,7 +90,7 @@ def to_state(model: Any, sums: bool) -> dict[str, Any]:
     }
 
 
-def from_state(cls: Any, state: dict[str, Any]) -> Any:
+def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
     parameters, fitted = state["parameters"], state["fitted"]
     require_present(parameters, GIVEN)
     model = made_of(cls, {**parameters, **{name: made(parameters[name]) for name in GIVEN}})
@@ -112,9 +115,9 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     return model
 
 
-def second_of(model: Any, state: dict[str, Any]) -> Any:
+def second_of(model: DistributionModel, state: dict[str, Any]) -> Any:
     """The second stage, whose parameters the model itself gives it, but for its basis and its penalty."""
-    second = type(model._second(None, 1.0))._from_state(state)
+    second = type(model._second(RandomFourier(), 1.0))._from_state(state)
     asked = model._second(second.basis, second.alpha).get_params(deep=False)
     for name, value in second.get_params(deep=False).items():
         if name not in ("basis", "alpha") and value != asked[name]:
@@ -125,7 +128,7 @@ def second_of(model: Any, state: dict[str, Any]) -> Any:
 # ---- bases that were given, and are not fitted ----
 
 
-def told(basis: Any) -> Any:
+def told(basis: Basis | str | None) -> Any:
     """A basis by its name and parameters; None and a word as they are."""
     if basis is None or isinstance(basis, str):
         return basis
@@ -176,7 +179,7 @@ def reference_state(reference: Reference) -> dict[str, Any]:
     return {name: as_array(everything[name]) for name in reference_fields(0, 0, 0)}
 
 
-def as_array(value: Any) -> Any:
+def as_array(value: object) -> Any:
     """A number as it is; an array, which may be one in a file of its own, as a plain one."""
     return value if isinstance(value, float) else np.asarray(value).view(np.ndarray)
 

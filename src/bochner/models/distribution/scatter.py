@@ -15,13 +15,13 @@ be any. The covariance of a small bag is mixed with the mean one of training bag
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.linalg import hadamard
 
 from ...bases import Basis
 from ...streams import sample_rows
+from ...typing import Matrix
 from ..checks import row_slices
 from .bags import Bags
 from .embedding import embed, room
@@ -50,7 +50,7 @@ class Directions:
         reading = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-9 * lengths[0])
         self.reading = np.ascontiguousarray(reading.T)  # as a file gives it back: the same bits then
 
-    def coordinates(self, features: Any) -> np.ndarray:
+    def coordinates(self, features: Matrix) -> np.ndarray:
         """Coordinates (n, k) of which directions are the units."""
         return np.asarray(features @ (self.scale * self.reading)) - self.origin @ self.reading
 
@@ -67,7 +67,7 @@ class Scatter:
         k = len(directions.vectors)
         self.sums, self.products = np.zeros((len(self.sizes), k)), room(len(self.sizes), k * k).reshape(-1, k, k)
 
-    def add(self, features: Any, owner: np.ndarray) -> None:
+    def add(self, features: Matrix, owner: np.ndarray) -> None:
         chosen = np.flatnonzero(self.place[owner] >= 0)
         if not len(chosen):
             return
@@ -136,5 +136,5 @@ class Reference:
         return np.average(errors, axis=0, weights=self.weight)
 
 
-def dense(features: Any) -> np.ndarray:
+def dense(features: Matrix) -> np.ndarray:
     return features.toarray() if hasattr(features, "toarray") else features

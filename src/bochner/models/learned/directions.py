@@ -16,6 +16,7 @@ from ...bases import Basis, Fastfood, FixedFourier, RandomFourier
 from ...maps import FixedFourierMap
 from ...maps.frequencies import WaveMap
 from ...maps.hadamard import Expansion
+from ...typing import Matrix
 from .layer import frequency_gradient
 
 
@@ -27,11 +28,11 @@ class Directions(ABC):
     sizes: Any  # |Omega|^2 = sum of sizes * parameters^2
 
     @abstractmethod
-    def project(self, X: Any, parameters: np.ndarray) -> np.ndarray:
+    def project(self, X: Matrix, parameters: np.ndarray) -> np.ndarray:
         """<w, x> for rows X (n, d): (n, p)."""
 
     @abstractmethod
-    def gradient(self, X: Any, gradient: np.ndarray) -> np.ndarray:
+    def gradient(self, X: Matrix, gradient: np.ndarray) -> np.ndarray:
         """The gradient with respect to parameters, from that with respect to projections."""
 
     @abstractmethod
@@ -52,10 +53,10 @@ class Free(Directions):
         self.start, self.sizes = frequencies.ravel() / self.unit, self.unit**2
         self.phases = phases_of(drawn)
 
-    def project(self, X: Any, parameters: np.ndarray) -> np.ndarray:
+    def project(self, X: Matrix, parameters: np.ndarray) -> np.ndarray:
         return np.asarray(X @ self.frequencies(parameters).T)
 
-    def gradient(self, X: Any, gradient: np.ndarray) -> np.ndarray:
+    def gradient(self, X: Matrix, gradient: np.ndarray) -> np.ndarray:
         return self.unit * frequency_gradient(gradient, X).ravel()
 
     def frequencies(self, parameters: np.ndarray) -> np.ndarray:
@@ -75,14 +76,14 @@ class Calibrated(Directions):
         self.start = np.ones(int(kept))
         self.sizes = np.sum(self.frequencies(self.start) ** 2, axis=1)
 
-    def _structured(self, X: Any) -> np.ndarray:
+    def _structured(self, X: Matrix) -> np.ndarray:
         X = X.toarray() if hasattr(X, "toarray") else X
         return ops.fastfood(X, *self.expansion, self.calibration)[:, : len(self.start)]
 
-    def project(self, X: Any, parameters: np.ndarray) -> np.ndarray:
+    def project(self, X: Matrix, parameters: np.ndarray) -> np.ndarray:
         return self._structured(X) * parameters
 
-    def gradient(self, X: Any, gradient: np.ndarray) -> np.ndarray:
+    def gradient(self, X: Matrix, gradient: np.ndarray) -> np.ndarray:
         return np.einsum("ij,ij->j", self._structured(X), gradient)
 
     def frequencies(self, parameters: np.ndarray) -> np.ndarray:

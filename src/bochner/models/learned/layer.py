@@ -6,11 +6,10 @@ gradient with respect to features becomes one with respect to projections, and t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ... import ops
+from ...typing import Matrix
 
 
 def features(projections: np.ndarray, phases: np.ndarray, height: float) -> np.ndarray:
@@ -35,7 +34,7 @@ def projection_gradient(
     return out
 
 
-def frequency_gradient(gradient: np.ndarray, X: Any) -> np.ndarray:
+def frequency_gradient(gradient: np.ndarray, X: Matrix) -> np.ndarray:
     """The gradient with respect to frequencies (p, d), from that with respect to projections X W' (n, p)."""
     return np.asarray(X.T @ gradient).T
 

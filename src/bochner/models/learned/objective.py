@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...config import memory_budget
+from ...typing import Matrix
 from ..checks import row_slices
 from .directions import Directions
 from .layer import features, projection_gradient
@@ -37,7 +38,7 @@ class Tile(NamedTuple):
 class Objective:
     """Rows with targets (n, k) and shares v (n,), and what is minimised over them."""
 
-    X: Any
+    X: Matrix
     targets: np.ndarray
     shares: np.ndarray
     directions: Directions

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...typing import Matrix, Penalty
 from ...validation import require_choice
 from .objective import Objective, Output
 from .search import Method, first_output, learn
@@ -29,7 +30,7 @@ CALIBRATED = 500  # rows up to which every one is left out once to learn the tem
 FREQUENCY_ALPHAS = 10.0 ** np.arange(-7.0, 0.0)  # times the square of the bandwidth, the unit of frequencies
 
 
-def candidates(name: str, value: Any, automatic: np.ndarray) -> np.ndarray:
+def candidates(name: str, value: Penalty, automatic: np.ndarray) -> np.ndarray:
     """The penalties to choose from: one number, the given list, or the automatic ones."""
     if isinstance(value, str):
         require_choice(name, value, ["auto"])
@@ -147,7 +148,7 @@ def joined(lots: list[HeldOut]) -> HeldOut:
     return HeldOut(scores, targets, shares / shares.mean())
 
 
-def folds(X: Any) -> np.ndarray:
+def folds(X: Matrix) -> np.ndarray:
     """The fold of each row, by what the row holds: copies of a row share one, and the order of rows does not matter.
 
     Of the different rows about as many fall into each fold.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,6 +28,9 @@ from ...maps.scaling import ColumnScaler
 from ...penalties import CrossValidated
 from ..kept import VALIDATED, require_kind
 from ..saving import columns_made, made_of, require_scaler
+
+if TYPE_CHECKING:
+    from .base import LearnedFourierModel
 
 OPTIONAL = {"feature_names_in_", "recipe_", "temperature_", "scaler_", "_validated"}
 OF_CLASSES, OF_NUMBERS = {"classes_"}, {"_outputs", "_offset"}
@@ -64,7 +67,7 @@ def fields(given: Any, columns: Any, features: int, outputs: int) -> dict[str, C
 FITTED = frozenset(fields(None, None, 0, 0))
 
 
-def to_state(model: Any) -> dict[str, Any]:
+def to_state(model: LearnedFourierModel) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None  # a generator has moved on; the seed is kept

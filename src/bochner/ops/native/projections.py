@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..dispatch import DENSE, SPARSE
 from ..threads import over_rows
@@ -18,7 +19,7 @@ PACKED_ROWS = 512  # whose float projections cost much more than packing the dir
 # ---- projections of float32 ----
 
 
-def projects(dtype: Any) -> bool:
+def projects(dtype: DTypeLike) -> bool:
     """Whether floats of that dtype are projected here: without wide registers, BLAS knows better ones."""
     return dtype == np.float32 and instruction_set() != PLAIN
 

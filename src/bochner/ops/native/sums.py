@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .. import threads
 from ..threads import over_rows, run
@@ -20,7 +21,7 @@ FLOAT_ROWS = 1 << 13  # that are packed at once
 MOST_OF_14 = 8191  # the largest number of 14 bits
 
 
-def _takes(total: np.ndarray | None, dtype: Any, columns: int) -> bool:
+def _takes(total: np.ndarray | None, dtype: DTypeLike, columns: int) -> bool:
     """Whether sums can be added to `total` where it is."""
     return total is None or (total.dtype == dtype and total.flags.c_contiguous and total.shape == (columns, columns))
 
@@ -118,7 +119,7 @@ def _by_blocks(columns: int, block: int, multiply: Callable[[np.ndarray], Any]) 
     run([partial(multiply, lot) for lot in lots])
 
 
-def _on_lines(size: int, dtype: Any) -> np.ndarray:
+def _on_lines(size: int, dtype: DTypeLike) -> np.ndarray:
     """Words of 32 bits that start on a cache line: a row of a tile that crosses two costs two loads."""
     room = np.empty(size + 16, dtype=dtype)
     start = -room.ctypes.data % 64 // 4
