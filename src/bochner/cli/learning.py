@@ -27,6 +27,7 @@ from .describing import described, facts
 
 Task = Literal["auto", "classification", "regression"]
 CRITERIA = ("auto", "loo", "gcv")
+SECONDS = 30.0  # of --auto, unless --budget says otherwise
 # Options of reading that mean the same with --auto: those that say what a file is and which of its columns to take.
 SHARED = ("drop", "missing", "text_columns", "format", "header", "delimiter", "decimal", "encoding")
 
@@ -253,9 +254,7 @@ def fit_auto(
     """The model without settings, fitted to files; its encoders take missing values."""
     blocks = replace(reading, missing=reading.missing or "mean").read(files, target)
     made = bochner.AutoClassifier if classifies(blocks, task) else bochner.AutoRegressor
-    model: AutoModel = made(max_trials=trials, random_state=seed)
-    if budget is not None:
-        model.set_params(budget=budget)
+    model: AutoModel = made(budget=SECONDS if budget is None else budget, max_trials=trials, random_state=seed)
     model.fit(blocks)
     return model
 
