@@ -10,6 +10,8 @@ from numpydoc.docscrape import get_doc_object
 
 import bochner
 from bochner import (
+    AutoClassifier,
+    AutoRegressor,
     BasisUnion,
     DistributionClassifier,
     DistributionRegressor,
@@ -145,6 +147,8 @@ FITS = {
     ],
     RandomFeatureRegressor: [lambda: RandomFeatureRegressor("stumps").fit(MIXED, Y)],
     RandomFeatureClassifier: [lambda: RandomFeatureClassifier("stumps").fit(MIXED.assign(text=LABELS[::-1]), LABELS)],
+    AutoRegressor: [lambda: AutoRegressor(max_trials=1).fit(MIXED, Y)],
+    AutoClassifier: [lambda: AutoClassifier(max_trials=1).fit(MIXED, LABELS)],
     KernelRidgeRegressor: [lambda: KernelRidgeRegressor().fit(MIXED, Y)],
     KernelRidgeClassifier: [lambda: KernelRidgeClassifier().fit(MIXED.assign(text=LABELS[::-1]), LABELS)],
     LearnedFourierRegressor: [lambda: LearnedFourierRegressor(4, max_iter=2).fit(MIXED, Y)],

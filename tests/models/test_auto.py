@@ -47,6 +47,12 @@ def test_the_expected_error_and_deviations_are_honest(fitted: AutoRegressor) -> 
     assert 0.9 < np.mean(np.abs(mean - y) < 1.96 * deviation) < 0.99
 
 
+def test_the_stack_is_about_as_good_as_its_best_member(fitted: AutoRegressor) -> None:
+    errors = fitted.leaderboard_["error"]
+    assert "ridge" in set(fitted.leaderboard_["model"])
+    assert fitted.cv_error_ <= 1.1 * errors.min()
+
+
 def test_noise_is_not_fitted() -> None:
     """No signal: as good as the mean, and no claim to be better; metrics that saw their own judges would claim it."""
     rng = np.random.default_rng(0)

@@ -126,7 +126,7 @@ class Field:
         """The basis with these settings, its rows scaled and a linear part beside it as the model would have it."""
         basis = clone(self.basis).set_params(**settings, random_state=self.seed)
         wanted, _ = wanted_of(self.parameters, basis, self.ready)
-        choice = choose(wanted, basis, self.ready.sample, self.ready.largest, self.probe, self.ready.blocks.n_rows)
+        choice = choose(wanted, basis, self.ready.sample, self.ready.largest, self.probe)
         return Contender(design_of(choice, basis, self.ready.sample, self.ready.largest), choice, settings)
 
     def add(self, blocks: Blocks, contenders: Sequence[Contender], folds: int, share: Share) -> None:

@@ -50,8 +50,7 @@ def choose_design(
     wanted, why = wanted_of(parameters, basis, ready)
 
     def tried() -> tuple[Any, ...]:
-        rows = ready.blocks.n_rows
-        return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks), rows))
+        return astuple(choose(wanted, basis, ready.sample, ready.largest, probe_of(ready.blocks)))
 
     choice = Choice(*ready.remember(tried))
     basis = with_weights(basis, choice, wanted, ready)
@@ -82,5 +81,4 @@ def wanted_of(parameters: ModelParameters, basis: Basis, ready: PreparedData) ->
         require_squares(ready.largest, "X")
     if linear == "auto" and (parameters.trains_on_batches or parameters.max_coefficient is not None):
         linear = False  # steps on batches need columns of like size, and bounds are those of features
-    given = not isinstance(parameters.alpha, str)
-    return Wanted(scale, linear, bool(parameters.fit_intercept), parameters.classifies, given), why
+    return Wanted(scale, linear, bool(parameters.fit_intercept), parameters.classifies), why

@@ -332,7 +332,8 @@ class KernelRidgeRegressor(MultiOutputRegressor, KernelRidgeModel):
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             The predictions.
         """
-        return self._targets.decode(self._scores(X))
+        scores = self._scores(X)  # which asks whether there was a fit
+        return self._targets.decode(scores)
 
 
 class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
@@ -456,7 +457,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores; for two classes one number a row, positive for the second class.
         """
-        return self._targets.decision(self._scores(X))
+        scores = self._scores(X)  # which asks whether there was a fit
+        return self._targets.decision(scores)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Return the label of the largest score of each row.
@@ -471,7 +473,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         ndarray of shape (n_samples,)
             Labels.
         """
-        return self._targets.decode(self.decision_function(X))
+        scores = self.decision_function(X)  # which asks whether there was a fit
+        return self._targets.decode(scores)
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.

@@ -16,7 +16,6 @@ from ..solvers.problem import Alpha
 from .calibration import Temperature
 from .feature_fit import FeatureFit
 from .parameters import ModelParameters
-from .trials import ALONE
 
 if TYPE_CHECKING:
     from .exact import KernelRidgeModel
@@ -33,7 +32,7 @@ def explain(name: str, found: FeatureFit, parameters: ModelParameters, unknown: 
         f"{name}: {rows:,} rows, {basis.n_features_in_} columns -> "
         f"{int(basis.n_components):,} features of {type(basis).__name__} (seed {basis.seed_})",
         f"expected: {expected(found, parameters.alpha, unknown)}",
-        f"rows: {prepared(design, found.choice.weight)} ({found.choice.reason})",
+        f"rows: {prepared(design)} ({found.choice.reason})",
     ]
     if found.metric.told:
         lines.append(f"metric: {found.metric.told}")
@@ -90,10 +89,9 @@ def score_in_words(validated: CrossValidated | None, classifies: bool) -> str:
     return f"R^2 {validated.score:.4g}{error} {rows}"
 
 
-def prepared(design: Design, weight: float = 0.0) -> str:
-    """How rows become what features are made of; weight is that of the linear part."""
+def prepared(design: Design) -> str:
+    """How rows become what features are made of."""
     line = ", a linear part beside the features" if design.linear is not None else ""
-    line = ", a linear part beside which features count for nothing" if weight == ALONE else line
     return scaled_in_words(design.scaler) + line
 
 

@@ -13,10 +13,8 @@ from ..bases import Basis, BasisUnion
 from ..bases.heuristics import different_rows
 from ..blocks import Block
 from ..maps.quantize import round_digits
-from ..penalties.search import is_noise
 from .preparation import PreparedData
-from .trial import Trial, trial_of
-from .trials import FEWEST, Choice, Wanted, design_of, probe_of
+from .trials import FEWEST, Choice, Trial, Wanted, design_of, is_noise, probe_of
 
 FEATURES = 512  # of each part in a trial
 STEPS = (0.2, 0.04, 5.0, 25.0)  # factors of a weight that are tried, those further out if the nearer ones serve
@@ -44,7 +42,7 @@ def chosen_weights(
     rows = different_rows(probe.X).shape[0]
     parts = [part.sized(min(FEATURES, rows, int(part.n_components))) for part in basis.parts]
     few = BasisUnion(parts, weights=[1.0] * len(parts), random_state=basis.random_state)
-    trial = trial_of(wanted, design_of(choice, few, sample, largest), probe)
+    trial = Trial(wanted, design_of(choice, few, sample, largest), probe)
     owner = np.repeat(np.arange(len(parts)), [part.n_components for part in parts])
     lengths = np.bincount(owner, np.var(trial.features[:, -len(owner) :], axis=0))
     even = np.sqrt(lengths[0] / np.where(lengths > 0, lengths, lengths[0])) if lengths[0] > 0 else np.ones(len(parts))

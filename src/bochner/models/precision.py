@@ -15,8 +15,7 @@ from ..penalties import FromProbe
 from ..solvers.problem import rounding_floor
 from .parameters import ModelParameters
 from .preparation import PreparedData
-from .trial import trial_of
-from .trials import FEATURES, Choice, Wanted, design_of, probe_of
+from .trials import FEATURES, Choice, Trial, Wanted, design_of, probe_of
 
 MANY_STEPS = 10.0
 WORSE = 1.02  # times the squared error of floats that rounding may cost on rows left out
@@ -38,7 +37,7 @@ def choose_precision(
     floats = designed(None)
     problem = parameters.problem(floats, probe, ready.targets.outputs)
     alpha = FromProbe(problem).choose(problem.asked).alpha
-    least = trial_of(wanted, floats, block).error()
+    least = Trial(wanted, floats, block).error()
     refused = []
     for precision in LADDER[:-1]:
         try:
@@ -48,7 +47,7 @@ def choose_precision(
             continue
         trouble = too_coarse(candidate, Moments.of(candidate.features(block.X), block.y), alpha, n)
         if not trouble:
-            found = trial_of(wanted, candidate, block).error()
+            found = Trial(wanted, candidate, block).error()
             if found <= WORSE * least + 1e-6:
                 why = f"{precision}: squared error {found:.4g} of rows left out, {least:.4g} with floats"
                 return precision, "; ".join([*refused, why])

@@ -12,7 +12,7 @@ from ..solvers.sums import reduce_folds
 from ..validation import option
 from .base import FEW, GIVEN, PERFECT, Chosen, CrossValidated, PenaltySelection
 from .holdout import FromHeldOut
-from .kernel import FromKernel, KernelFolds, from_kernel_rows
+from .kernel import FromKernel, KernelFolds
 from .kfold import LeftOut, above_floor
 from .probe import FromProbe
 from .sums import FromSums, FromSumsAndRows
@@ -33,7 +33,8 @@ def with_penalty(problem: Problem, solver: Solver) -> tuple[Problem, Chosen]:
         chosen = FromSumsAndRows.of(problem).choose(problem.asked)
     elif solver.works_on == "kernel":
         problem = with_kernel(problem)
-        chosen = from_kernel_rows(problem)
+        assert problem.kernel is not None
+        chosen = FromKernel(problem.kernel, problem.classifies).choose(problem.asked)
     else:
         if problem.asks_for("loo") and solver.exact:
             loo = option("alpha", "loo")

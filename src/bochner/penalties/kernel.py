@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 
-from ..arrays import Array, cast, constant, like, places, to_host
+from ..arrays import Array, cast, constant, places, to_host
 from ..blocks import Block
 from ..costs import FOLDS
 from ..solvers import DualPath, dual_problem, solve_or_none
 from ..solvers.kernel_rows import KernelRows
-from ..solvers.problem import Alpha, Problem, fold_of, wrong
-from . import repeated
+from ..solvers.problem import Alpha, fold_of, wrong
 from .base import FEW, Chosen, CrossValidated, PenaltySelection
 from .leave_one_out import errors_of_kernel
 from .search import (
@@ -48,9 +46,6 @@ class FromKernel(PenaltySelection):
 
     def by_folds(self, asked: Alpha) -> Chosen:
         rows = self.rows
-        if len(rows.kernel) <= repeated.ROWS:
-            few = repeated.RepeatedFolds.of(rows.kernel, rows.block, rows.intercept, self.classifies)
-            return few.choose(self.candidates(asked), isinstance(asked, str))
         folds = KernelFolds.of(rows.kernel, rows.block, rows.intercept, self.classifies)
         return by_kernel_folds(folds, self.candidates(asked), isinstance(asked, str))
 
@@ -74,33 +69,6 @@ class FromKernel(PenaltySelection):
         best = minimise(criterion, alphas, refine=True)
         end = "lower" if best <= alphas[0] else "upper" if best >= alphas[-1] else ""
         return Chosen(best, "generalised cross-validation" + edge_note(end), None, end)
-
-
-def from_kernel_rows(problem: Problem) -> Chosen:
-    """The penalty from the kernel matrix of a problem.
-
-    A line in 8 bits is two digits, each with a slope of its own, and of few rows the lower digits tell anything by
-    chance: there it is no smaller than if both had one slope.
-    """
-    rows = problem.kernel
-    assert rows is not None
-    chosen, tied = FromKernel(rows, problem.classifies).choose(problem.asked), tied_digits(problem, rows)
-    if tied is None or isinstance(problem.asked, float):
-        return chosen
-    other = FromKernel(tied, problem.classifies).choose(problem.asked)
-    return max(chosen, other, key=lambda found: found.alpha)
-
-
-def tied_digits(problem: Problem, rows: KernelRows) -> KernelRows | None:
-    """The kernel of few rows with one slope for the two digits of each column; None if there are no such rows."""
-    digits = problem.linear_columns
-    if not (digits and digits == 2 * rows.block.X.shape[1] and len(rows.kernel) <= repeated.ROWS):
-        return None
-    features = problem.features(rows.block.X)[:, :digits]
-    features = features.toarray() if scipy.sparse.issparse(features) else features
-    line = to_host(cast(features, "float64")) * np.broadcast_to(problem.scale, problem.columns)[:digits]
-    crossed = line[:, : digits // 2] @ line[:, digits // 2 :].T
-    return replace(rows, kernel=rows.kernel + like(crossed + crossed.T, rows.kernel))
 
 
 @dataclass

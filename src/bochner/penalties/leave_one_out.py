@@ -58,8 +58,8 @@ class Leverages(SumOf):
         return total
 
 
-def decomposed(dual: DualProblem, intercept: bool) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors of the kernel matrix of centred rows.
+def errors_of_kernel(dual: DualProblem, alphas: np.ndarray, intercept: bool) -> np.ndarray:
+    """From the kernel matrix alone.
 
     With an intercept, the direction of the means has leverage 1 and is reflected out first, so that nothing cancels.
     """
@@ -71,12 +71,7 @@ def decomposed(dual: DualProblem, intercept: bool) -> tuple[Array, Array]:
         reflection = (reflection - xp.outer(axis, axis) * (2.0 / (axis @ axis)))[:, 1:]
         kernel = reflection.T @ kernel @ reflection
     values, vectors = ops.eigh(kernel)
-    return values, reflection @ vectors
-
-
-def errors_of_kernel(dual: DualProblem, alphas: np.ndarray, intercept: bool) -> np.ndarray:
-    """From the kernel matrix alone."""
-    values, vectors = decomposed(dual, intercept)
+    vectors = reflection @ vectors
     rotated, totals = vectors.T @ dual.target, np.zeros(len(alphas))
     for k, alpha in enumerate(alphas.tolist()):
         share = alpha / (values.clip(min=0.0) + alpha)

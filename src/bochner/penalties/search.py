@@ -87,11 +87,6 @@ def between(alphas: np.ndarray, errors: np.ndarray, best: int) -> float:
     return float(alphas[best] * (alphas[best + 1] / alphas[best]) ** shift)
 
 
-def is_noise(gains: np.ndarray, errors: float = 1.0) -> bool:
-    """Whether the sum of what rows (or folds) gain is within so many of its standard errors."""
-    return bool(np.sum(gains) <= errors * np.sqrt(len(gains) * np.var(gains, ddof=1))) if len(gains) > 1 else True
-
-
 def too_few(rows: float) -> bool:
     """Whether there is nothing to judge a penalty by: the largest, simplest one is taken."""
     return rows < 3

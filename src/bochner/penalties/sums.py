@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..moments import Centered, FoldedMoments
 from ..solvers import RidgePath
-from ..solvers.kernel_rows import with_kernel
 from ..solvers.problem import Alpha, Problem, rounding_floor
-from . import repeated
 from .base import FEW, Chosen, CrossValidated, PenaltySelection
-from .kernel import from_kernel_rows
 from .kfold import LeftOut
 from .labels import by_labels
 from .leave_one_out import errors_by_pass
@@ -82,8 +79,6 @@ class FromSumsAndRows(FromSums):
         return cls(problem.sums, problem.scale, *facts, problem)
 
     def by_folds(self, asked: Alpha) -> Chosen:
-        if len(self.folded.folds) > 1 and self.problem.blocks.n_rows <= repeated.ROWS:
-            return from_kernel_rows(replace(with_kernel(self.problem), asked=asked))
         if self.classifies and len(self.folded.folds) > 1:
             return by_labels(self.problem, self.folded, asked)
         return super().by_folds(asked)

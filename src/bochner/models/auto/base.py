@@ -155,6 +155,8 @@ class AutoModel(BaseEstimator):
         errors = np.array([member.error for member in members])
         weights = stack_weights([member.held_out for member in members], rows.Y[judged], errors)
         held_out = sum(w * member.held_out for w, member in zip(weights, members, strict=True))
+        if rows.error_of(np.asarray(held_out)) > members[0].error:  # plain ridge, the floor
+            weights, held_out = np.eye(len(members))[0], members[0].held_out
         used = np.flatnonzero(weights)
         if not len(used):  # then the mean is the best that is known
             used = np.array([int(np.argmin(errors))])

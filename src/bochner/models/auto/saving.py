@@ -25,6 +25,7 @@ from ...kernels import Stable
 from ...tables import TableEncoder
 from ...tables.encodings import METHODS
 from ...tables.several_encoders import EncodersRecipe, recipe_of_several
+from ..kept import fitted_fields
 from ..saving import made_of
 from .expansion import Expansion, Setting
 from .local import LocalExpansion, Tree
@@ -119,6 +120,9 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     outputs = len(state["level"])
     require_fields({"level": state["level"]}, {"level": numbers(outputs)})
     require_fitted(fitted, outputs, model._encoder().classifies)
+    targets = ("classes_",) if model._encoder().classifies else ("_outputs", "_offset", "_ends")
+    known = fitted_fields(fitted["n_features_in_"], outputs)
+    require_fields(state["targets"], {name: known[name] for name in targets})
     model._targets = model._encoder().with_fields(state["targets"], outputs)
     require_fields({"encoders": state["encoders"]}, {"encoders": instance(dict)})
     model._encoders = {}

@@ -199,7 +199,8 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             The predictions.
         """
-        return self._targets.decode(self._scores(X))
+        scores = self._scores(X)  # which asks whether there was a fit
+        return self._targets.decode(scores)
 
 
 class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
@@ -406,7 +407,8 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores; for two classes one number a row, positive for the second class.
         """
-        return self._targets.decision(self._scores(X))
+        scores = self._scores(X)  # which asks whether there was a fit
+        return self._targets.decision(scores)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Return the label of the largest score of each row.
@@ -421,7 +423,8 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         ndarray of shape (n_samples,)
             Labels.
         """
-        return self._targets.decode(self.decision_function(X))
+        scores = self.decision_function(X)  # which asks whether there was a fit
+        return self._targets.decode(scores)
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the probabilities of the classes.
