@@ -9,6 +9,7 @@ from .bases import (
     Fastfood,
     FixedFourier,
     GatedLinear,
+    PatchFeatures,
     RandomBins,
     RandomCells,
     RandomFourier,
@@ -43,8 +44,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AutoClassifier", "AutoRegressor", "BasisUnion", "DistributionClassifier", "DistributionRegressor", "Fastfood",
     "FeaturePCA", "FixedFourier", "GatedLinear", "KernelRidgeClassifier", "KernelRidgeRegressor",
-    "LearnedFourierClassifier", "LearnedFourierRegressor", "MaxoutHash", "MaxoutIndex", "RandomBins", "RandomCells",
-    "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge",
+    "LearnedFourierClassifier", "LearnedFourierRegressor", "MaxoutHash", "MaxoutIndex", "PatchFeatures", "RandomBins",
+    "RandomCells", "RandomFeatureClassifier", "RandomFeatureRegressor", "RandomFourier", "RandomMaxout", "RandomRidge",
     "RandomStumps", "TableEncoder", "advise", "blocks", "config_context", "get_config", "kernels", "load", "losses",
     "maps", "mmd", "mmd_test", "moments", "read", "set_config", "solvers", "theory", "tune",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from .fixed import FixedFourier
 from .fourier import RandomFourier
 from .gated import GatedLinear
 from .maxout import RandomMaxout
+from .patches import PatchFeatures
 from .ridge_functions import RandomRidge
 from .stumps import RandomStumps
 from .union import BasisUnion
@@ -24,6 +25,6 @@ REGISTRY: dict[str, type[Basis]] = {
 }
 
 __all__ = [
-    "REGISTRY", "Basis", "BasisUnion", "Bounds", "Fastfood", "FixedFourier", "GatedLinear", "RandomBins", "RandomCells",
-    "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps",
+    "REGISTRY", "Basis", "BasisUnion", "Bounds", "Fastfood", "FixedFourier", "GatedLinear",
+    "PatchFeatures", "RandomBins", "RandomCells", "RandomFourier", "RandomMaxout", "RandomRidge", "RandomStumps",
 ]  # fmt: skip

@@ -10,13 +10,15 @@ from .fourier import FourierMap
 from .gated import GatedMap
 from .maxout import MaxoutMap
 from .metric import Metric
+from .patches import PatchMap
 from .ridge_functions import RidgeMap
 from .stumps import StumpsMap
+from .threshold import ThresholdMap
 from .union import Union
 from .units import UnitMap, Units, Weights
 
 __all__ = [
     "LIMITS", "PRECISIONS", "AxisCellsMap", "BinsMap", "CellsMap", "DesignMap", "FastfoodMap", "FeatureMap",
-    "FixedFourierMap", "FourierMap", "GatedMap", "MaxoutMap", "Metric", "ObliqueCellsMap", "RidgeMap", "StumpsMap",
-    "Union", "UnitMap", "Units", "Weights",
+    "FixedFourierMap", "FourierMap", "GatedMap", "MaxoutMap", "Metric", "ObliqueCellsMap", "PatchMap", "RidgeMap",
+    "StumpsMap", "ThresholdMap", "Union", "UnitMap", "Units", "Weights",
 ]  # fmt: skip

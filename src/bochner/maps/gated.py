@@ -32,6 +32,7 @@ class GatedMap(UnitMap):
 
     name = "GatedLinear"
     has_slopes = True
+    takes_directions = True
     checks: ClassVar = {
         "pool_size": whole(1), "sparse_output": flag, "multiplier": whole(1, 2**31), "rescale_shift": whole(1, 62),
     }  # fmt: skip

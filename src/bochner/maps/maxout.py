@@ -42,6 +42,7 @@ class MaxoutMap(UnitMap):
 
     name = "RandomMaxout"
     has_slopes = True
+    takes_directions = True
     checks: ClassVar = {
         "pool_size": whole(1), "shared_projections": either(nothing, whole(1)), "structured": flag, "center": flag,
         "multiplier": whole(1, 2**31), "rescale_shift": whole(1, 62), "shift": whole(0, 62),
@@ -157,6 +158,12 @@ class MaxoutMap(UnitMap):
         else:
             h = self._pool(ops.project(X, weights[0]), weights[1])
         return ops.rescale(h - centre[:, None], *scale)
+
+    def apply_pooled(self, X: Any, weights: Weights, *pooling: Any) -> Array:
+        if not (self.is_integer and self.is_plain):
+            return super().apply_pooled(X, weights, *pooling)
+        scale = (self.multiplier, self.rescale_shift, self.limit)
+        return ops.pooled_maxout(X, weights[0], self.pool_size, self._integer_centre(X), *scale, *pooling)
 
     def _integer_centre(self, X: Array) -> Array:
         """mu_q |x| of each row in units of projections, or zeros if the maxima are not centred."""

@@ -50,6 +50,7 @@ class RidgeMap(UnitMap):
 
     name = "RandomRidge"
     has_slopes = True
+    takes_directions = True
     checks: ClassVar = {
         "activation": text(*PORTABLE), "weight_scale": POSITIVE, "bias_scale": number(0.0), "reach": POSITIVE,
         "height": POSITIVE, "multiplier": whole(1, 2**31), "table_shift": whole(1, 62),
@@ -64,6 +65,10 @@ class RidgeMap(UnitMap):
 
     def first_column(self, unit: int) -> int:
         return unit
+
+    @property
+    def length(self) -> float:
+        return self.weight_scale
 
     def draw(self, start: int, stop: int) -> Weights:
         stream, d = Stream(self.seed, "weights"), self.inputs

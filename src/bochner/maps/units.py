@@ -18,10 +18,11 @@ from numpy.typing import DTypeLike
 from .. import ops
 from ..arrays import Array, dtype_name, empty, is_torch, like
 from ..config import memory_budget
-from ..fields import LARGEST, Check, number, require_sound, whole
+from ..fields import LARGEST, Check, number, numbers, require_sound, whole
 from ..kernels import Kernel
+from ..streams import int8_normal_deviation
 from ..validation import require_integer
-from .base import FeatureMap
+from .base import FeatureMap, read_only
 from .cache import WEIGHTS
 from .quantize import Quantizer
 from .rows import require_arrays
@@ -60,6 +61,8 @@ class UnitMap(FeatureMap):
         Factor after which features have `<phi(x), phi(z)> ~ k(x, z)`.
     quantizer : Quantizer, default=None
         The 8-bit codes of x that integer maps work on.
+    filters : ndarray of shape (n_directions, inputs), default=None
+        Directions that stand in for the normal ones that would be drawn, of about their length, where a map takes some.
 
     Examples
     --------
@@ -74,10 +77,18 @@ class UnitMap(FeatureMap):
     precision: str | None = None
     scale: float = 1.0
     quantizer: Quantizer | None = None
+    filters: np.ndarray | None = None
 
     quantizes_input: ClassVar[bool] = True  # integer precisions work on 8-bit codes of x
     multiplies_sparse: ClassVar[bool] = True  # a tile of CSR rows is used as it is, not made dense
+    takes_directions: ClassVar[bool] = (
+        False  # the first of its weights are normal directions; others may stand in for them
+    )
     checks: ClassVar[dict[str, Check]] = {}  # what fields from a file may be, besides those of all maps
+
+    def __post_init__(self) -> None:
+        if self.filters is not None:
+            object.__setattr__(self, "filters", read_only(self.filters))
 
     # ---- what a kind of map declares ----
 
@@ -176,6 +187,29 @@ class UnitMap(FeatureMap):
         """
         out[:] = (self.apply_integer if self.is_integer else self.apply)(X, weights)
 
+    def apply_pooled(self, X: Any, weights: Weights, cells: Array, grid: int, largest: bool) -> Array:
+        """Compute the features of patches of pictures, and add them up over the cells of a grid, as `ops.pooled` does.
+
+        Parameters
+        ----------
+        X : ndarray
+            Patches of a few pictures, as `apply` takes rows.
+        weights : tuple of ndarray
+            Weights of a tile of units.
+        cells : ndarray of shape (n_patches,)
+            Cell of each patch of a picture.
+        grid : int
+            Number of cells.
+        largest : bool
+            Whether the largest is wanted instead of the sum.
+
+        Returns
+        -------
+        ndarray of shape (n_pictures, n_columns * grid)
+            The sums.
+        """
+        return ops.pooled((self.apply_integer if self.is_integer else self.apply)(X, weights), cells, grid, largest)
+
     def is_fused(self, dtype: np.dtype) -> bool:
         """Say whether one op makes all features of dense rows, and holds no more than they are.
 
@@ -238,10 +272,23 @@ class UnitMap(FeatureMap):
         key = (self.identity(), dtype.str, start, last)
 
         def draw() -> Weights:
-            drawn = self.draw(start, last)
+            drawn = self._with_filters(self.draw(start, last), start, last)
             return tuple(w.astype(dtype, copy=False) if w.dtype == np.float64 else w for w in drawn)
 
         return WEIGHTS.get(key, draw)
+
+    def _with_filters(self, drawn: Weights, start: int, stop: int) -> Weights:
+        """The weights with the given directions in place of those drawn, if there are such."""
+        if self.filters is None:
+            return drawn
+        each = len(drawn[0]) // (stop - start)
+        given = self.filters[start * each : stop * each] * (int8_normal_deviation() if self.is_integer else self.length)
+        return (np.clip(np.rint(given), -127, 127).astype(np.int8) if self.is_integer else given, *drawn[1:])
+
+    @property
+    def length(self) -> float:
+        """What float directions are multiplied by, where those of integers have a factor of their own."""
+        return 1.0
 
     def weights_beside(self, X: Any, start: int, stop: int) -> Weights:
         """Return the weights of some units in the library of some rows, on their device; kept in a cache.
@@ -378,7 +425,13 @@ class UnitMap(FeatureMap):
     def _resized(self, columns: int) -> Self:
         # Float features carry their scale in themselves.
         scale = self.scale * float(np.sqrt(self.columns / columns)) if self.is_integer else self.scale
-        return replace(self, columns=columns, scale=scale)
+        resized = replace(self, columns=columns, scale=scale)
+        if self.filters is None:
+            return resized
+        each = len(self.filters) // self.units.number
+        if resized.units.number > self.units.number:
+            raise ValueError(f"{self.name} with given filters cannot grow.")
+        return replace(resized, filters=self.filters[: each * resized.units.number])
 
     def prefix_scale(self, widest: UnitMap) -> float:
         return self.scale * (1.0 if self.is_integer else float(np.sqrt(widest.columns / self.columns)))
@@ -394,6 +447,10 @@ class UnitMap(FeatureMap):
         if (self.quantizer is not None) != self.rounds_input:
             raise ValueError("codes of x and the precision do not go together")
         self.require_room()
+        if self.filters is not None:
+            require_sound({"filters": self.filters}, {"filters": numbers(None, self.inputs)})
+            if not self.takes_directions or len(self.filters) != self.units.number * len(self.draw(0, 1)[0]):
+                raise ValueError("the filters are not those of this map")
 
     def require_room(self) -> None:
         """Refuse codes of other columns, and units that are too many or too large to be drawn."""

@@ -10,13 +10,15 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from .. import storage
-from ..bases import REGISTRY, Basis, BasisUnion, FixedFourier
+from ..bases import REGISTRY, Basis, BasisUnion, FixedFourier, PatchFeatures
 from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
 from ..fields import either, flag, numbers, require_fields, require_present, require_sound
 from ..kernels import Kernel
 from ..losses.known import KINDS
+from ..maps import PatchMap, UnitMap
 from ..maps.linear import LinearPart
+from ..maps.patches import Geometry
 from ..maps.quantize import Quantizer
 from ..maps.scaling import ColumnScaler
 from ..moments import FoldedMoments, Moments
@@ -59,9 +61,10 @@ def kinds_of(base: type) -> list[type]:
 
 # What a file may hold, besides the models themselves. A subclass made elsewhere is not among them.
 PARTS: tuple[type, ...] = (
-    *REGISTRY.values(), FixedFourier, BasisUnion, *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments,
-    FoldedMoments, Solution, SGD, Adam, DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice,
-    CrossValidated, LearnedMetric, EncoderRecipe, TableEncoder,
+    *REGISTRY.values(), FixedFourier, BasisUnion, PatchFeatures, PatchMap, Geometry, *kinds_of(UnitMap),
+    *kinds_of(Kernel), *KINDS, Quantizer, Recipe, SparseRecipe, Moments, FoldedMoments, Solution, SGD, Adam,
+    DoublyStochastic, Training, Units, Design, ColumnScaler, LinearPart, Choice, CrossValidated, LearnedMetric,
+    EncoderRecipe, TableEncoder,
 )  # fmt: skip
 FIT = ("intercept", "penalty", "noise", "training", "validated", "end")
 COLUMNS = ("n_features_in_", "feature_names_in_", "recipe_")  # what a model knows of its columns

@@ -1,9 +1,9 @@
 """The few hot loops, and dense linear algebra. Each op has one slow obvious meaning and may have fast versions.
 
 `ops.fwht(x)` is served by whichever backend takes the array x: numpy arrays by native code where it takes their dtype
-and layout, else by the definitions in `reference`, `reference_sums` and `linear_algebra`; torch tensors by
-`torch_reference` and `torch_linear_algebra`, on their device, which are imported with the first tensor that comes. The
-environment variable BOCHNER_BACKEND (say "reference") or `backend_context` narrows the choice.
+and layout, else by the definitions in `reference`, `reference_sums`, `reference_pictures` and `linear_algebra`; torch
+tensors by `torch_reference` and `torch_linear_algebra`, on their device, which are imported with the first tensor that
+comes. The environment variable BOCHNER_BACKEND (say "reference") or `backend_context` narrows the choice.
 """
 
 from __future__ import annotations

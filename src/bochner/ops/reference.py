@@ -18,10 +18,11 @@ import scipy.sparse
 from .. import portable
 from ..streams import philox, row_hashes
 from .dispatch import op
+from .reference_pictures import patches, pooled, standardize, threshold
 from .reference_sums import cross, float_gram, gram, scores
 
-# Defined with the streams that it feeds, and in a room of their own.
-__all__ = ["cross", "float_gram", "gram", "philox", "scores"]
+# Defined with the streams that it feeds, and in rooms of their own.
+__all__ = ["cross", "float_gram", "gram", "patches", "philox", "pooled", "scores", "standardize", "threshold"]
 
 op(philox)
 EXACT_TERMS = 256  # products of 8-bit numbers (each below 2^16) that float32 adds without rounding
@@ -341,3 +342,40 @@ def project_lookup(
     x: np.ndarray, directions: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray, table: np.ndarray
 ) -> np.ndarray:
     return lookup(project(x, directions), multiplier, shift, offsets, table)
+
+
+@op
+def project_threshold(x: np.ndarray, directions: np.ndarray, shift: int, least: int, limit: int) -> np.ndarray:
+    return threshold(project(x, directions), shift, least, limit)
+
+
+@op
+def pooled_threshold(
+    x: np.ndarray,
+    directions: np.ndarray,
+    shift: int,
+    least: int,
+    limit: int,
+    cells: np.ndarray,
+    grid: int,
+    largest: bool,
+) -> np.ndarray:
+    """Thresholds of projected patches, pooled."""
+    return pooled(project_threshold(x, directions, shift, least, limit), cells, grid, largest)
+
+
+@op
+def pooled_maxout(
+    x: np.ndarray,
+    directions: np.ndarray,
+    pool_size: int,
+    centre: np.ndarray,
+    multiplier: int,
+    shift: int,
+    limit: int,
+    cells: np.ndarray,
+    grid: int,
+    largest: bool,
+) -> np.ndarray:
+    """Maxout of projected patches, pooled."""
+    return pooled(project_maxout(x, directions, pool_size, centre, multiplier, shift, limit), cells, grid, largest)
