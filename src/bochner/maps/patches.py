@@ -24,7 +24,7 @@ from ..validation import require_integer
 from .base import FeatureMap, read_only
 from .quantize import Quantizer
 from .rows import require_arrays, to_dense
-from .units import UnitMap
+from .units import UnitMap, Units
 
 POOLINGS = ("mean", "root", "max")
 CODES = 32.0  # codes of a deviation: of whitened pixels, and of 8-bit features; four deviations are within reach
@@ -193,6 +193,11 @@ class PatchMap(FeatureMap):
         return matrix.astype(np.int16), CODES * step * size, self.floor * size * size
 
     # ---- features ----
+
+    @property
+    def units(self) -> Units:
+        """Those of the map inside, each of which makes columns for every cell."""
+        return self.map.units
 
     @property
     def codes_per_deviation(self) -> float:
