@@ -16,7 +16,7 @@ from .app import Printing, app, show
 
 @app.command
 def bench(
-    what: Literal["limits", "fwht", "features", "gram", "fit", "softmax", "all"],
+    what: Literal["limits", "fwht", "features", "gram", "fit", "softmax", "pictures", "all"],
     /,
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
@@ -25,13 +25,13 @@ def bench(
 ) -> None:
     """Measure ours, each peer that is installed, and a limit, in one run; refuse if a result is wrong.
 
-    Peers: fht-cpu, scikit-learn, torch, numpy and BLAS.
+    Peers: fht-cpu, scikit-learn, torch, LightGBM, numpy and BLAS.
 
     Parameters
     ----------
     what
-        limits (of the machine), fwht, features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA), or
-        all.
+        limits (of the machine), fwht, features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA),
+        pictures (Fashion-MNIST too, each peer for as many seconds as ours), or all.
     quick
         Smaller work, for a first look.
     out
