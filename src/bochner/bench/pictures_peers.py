@@ -13,7 +13,7 @@ BATCH = 128
 class Network:
     """Two convolutions of 5 x 5 with 32 and 64 channels, each pooled by two, and two dense layers; Adam, one cycle.
 
-    The rate rises and falls over the seconds given, whatever the number of epochs: so it ends well trained at that time.
+    The rate rises and falls over the seconds given, whatever the number of epochs: so it ends well trained.
     """
 
     def __init__(self, seconds: float) -> None:
