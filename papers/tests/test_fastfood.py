@@ -66,10 +66,12 @@ def test_numbers_that_are_learned():
 
 def test_claims_of_the_figures_can_fail():
     split, names = minibatch.small_digits(), {1: "1 expansion", 2: "2 expansions"}
-    more, pixels, count = minibatch.claims({"pixels": 3.0, "1 expansion": 4.0, "2 expansions": 5.0}, names, split)
-    assert not more.holds
-    assert not pixels.holds
-    assert count.holds
+    worse = {"pixels": 3.0, "1 expansion": 4.0, "2 expansions": 5.0, "small network": 2.0}
+    more, pixels, network, count = minibatch.claims(worse, names, split)
+    assert [claim.verdict for claim in (more, pixels, network, count)] == ["does not hold"] * 3 + ["holds"]
+    close = minibatch.comparable({**worse, "small network": 3.9}, names, 500)
+    assert close.holds is None
+    assert minibatch.comparable({**worse, "small network": 4.1}, names, 500).holds
 
 
 def test_times_of_transforms():
