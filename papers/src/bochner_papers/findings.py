@@ -26,9 +26,9 @@ class Cause:
 class Comparison:
     """A number that was printed, or that a peer reached, and ours. They agree within `tolerance`.
 
-    Spreads are standard deviations over seeds; a difference beyond the tolerance but within one of them is undecided.
-    `better` says which way is better, if one is. A "timing" is against another machine and is counted by itself.
-    `grid` puts the number into a table of rows and columns.
+    Spreads are standard deviations over seeds; beyond the tolerance, but within one, it is undecided.
+    `better` says which way is better, if one is. A "timing" is against another machine, and "other data" than the
+    paper had are not the paper's: both are counted by themselves. `grid` puts the number into a table of rows and columns.
     """
 
     what: str
@@ -40,7 +40,7 @@ class Comparison:
     tolerance: float = 0.0
     better: Literal["lower", "higher"] | None = "lower"
     why: str | Cause = ""
-    kind: Literal["number", "timing"] = "number"
+    kind: Literal["number", "timing", "other data"] = "number"
     grid: tuple[str, str] | None = None
 
     @property
@@ -51,6 +51,8 @@ class Comparison:
     def verdict(self) -> str:
         if self.difference is None:
             return "nothing printed"
+        if self.kind == "other data":
+            return "other data"
         if abs(self.difference) <= self.tolerance:
             return "agrees"
         if beyond_noise(self.difference, hypot(self.printed_spread or 0.0, self.spread or 0.0)) is None:

@@ -102,7 +102,14 @@ def rows(task: Task, result: Result) -> list[Comparison]:
     what = f"{task.name}, {result.method}, {('D', 'P', 'rows')[k]} = {result.size:,}"
     paper = (task.components[0], task.grids[0], task.svm_rows if task.part_only else result.size)[k]
     printed = task.printed[k] if result.size == paper else None
-    error = Comparison(f"{what}, error", printed, result.error, tolerance=NEAR, why=task.why.get(result.method, ""))
+    error = Comparison(
+        f"{what}, error",
+        printed,
+        result.error,
+        tolerance=NEAR,
+        why=task.why.get(result.method, ""),
+        kind="other data" if result.method in task.other_data else "number",
+    )
     seconds = task.printed_seconds[k] if printed is not None else None
     return [
         error if error.verdict != "agrees" else replace(error, why=""),
