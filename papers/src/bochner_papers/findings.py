@@ -28,7 +28,7 @@ class Comparison:
 
     Spreads are standard deviations over seeds; beyond the tolerance, but within one, it is undecided.
     `better` says which way is better, if one is. A "timing" is against another machine, and "other data" than the
-    paper had are not the paper's: both are counted by themselves. `grid` puts the number into a table of rows and columns.
+    paper had are not the paper's: both are counted by themselves. `grid` is a place in a table, row and column.
     """
 
     what: str
