@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 def beyond_noise(difference: float, spread: float) -> bool | None:
     """Whether a difference is positive; None, undecided, within one standard deviation of it."""
-    return None if abs(difference) <= spread else difference > 0
+    return None if abs(difference) <= spread else bool(difference > 0)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from bochner import RandomFeatureClassifier, RandomFeatureRegressor
 from bochner.data import Split
 
 from ..findings import Chart
+from ..plain import AS_IN_PAPERS
 
 
 class Point(NamedTuple):
@@ -39,7 +40,9 @@ def random_features(split: Split, basis: Any, counts: Sequence[int], **settings:
     points = []
     for count in counts:
         begun = time.perf_counter()
-        model = RandomFeatureClassifier(basis.set_params(n_components=count), **settings).fit(split.X, split.y)
+        model = RandomFeatureClassifier(basis.set_params(n_components=count), **AS_IN_PAPERS, **settings).fit(
+            split.X, split.y
+        )
         predicted = model.predict(split.X_test)
         points.append(Point(count, error(predicted, split.y_test), time.perf_counter() - begun))
     return points
@@ -65,7 +68,8 @@ def with_penalty_given(split: Split, basis: Any, counts: Sequence[int], share: f
     y = np.where(split.y == classes[1], 1.0, -1.0)
     for count in counts:
         begun = time.perf_counter()
-        model = RandomFeatureRegressor(basis.set_params(n_components=count), alpha=share * len(y)).fit(split.X, y)
+        model = RandomFeatureRegressor(basis.set_params(n_components=count), alpha=share * len(y), **AS_IN_PAPERS)
+        model.fit(split.X, y)
         predicted = classes[(model.predict(split.X_test) > 0).astype(int)]
         points.append(Point(count, error(predicted, split.y_test), time.perf_counter() - begun))
     return points

@@ -13,6 +13,7 @@ from bochner.data import Split
 from bochner.theory import kitchen_sinks_bound
 
 from ..findings import Chart, Claim, Comparison, Experiment, Findings, Job
+from ..plain import AS_IN_PAPERS
 from .racing import breast_cancer
 
 COUNTS, BOUNDS, DELTA = (25, 50, 100, 200), (1.0, 10.0), 0.05
@@ -56,7 +57,7 @@ def risks_of(split: Split, counts: tuple[int, ...], bound: float) -> list[float]
     for count in counts:
         model = RandomFeatureClassifier(
             RandomStumps(count, thresholds="normal", random_state=0), loss="squared_hinge", solver="box",
-            max_coefficient=bound * count**0.5, alpha=1e-6, fit_intercept=False,
+            max_coefficient=bound * count**0.5, alpha=1e-6, fit_intercept=False, **AS_IN_PAPERS,
         )  # fmt: skip
         scores = np.ravel(model.fit(split.X, split.y).decision_function(split.X_test))
         risks.append(float(np.mean(np.maximum(0.0, 1.0 - y * scores) ** 2)))

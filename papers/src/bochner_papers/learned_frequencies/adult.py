@@ -13,6 +13,7 @@ from sklearn.base import clone
 from bochner import LearnedFourierClassifier, RandomFeatureClassifier, RandomFourier, data
 
 from ..findings import Cause, Chart, Claim, Comparison, Experiment, Findings, Job, beyond_noise
+from ..plain import AS_IN_PAPERS
 from .census import FREQUENCIES, census, error, papers_network
 
 PRINTED_LEARNED, PRINTED_RANDOM = 15.5, 14.7
@@ -77,7 +78,7 @@ def makers(split: data.Split, few: int, many: int, most: int, frequencies: int) 
 
 
 def random(features: int, bandwidth: Any, seed: int) -> RandomFeatureClassifier:
-    return RandomFeatureClassifier(RandomFourier(features, bandwidth=bandwidth), random_state=seed)
+    return RandomFeatureClassifier(RandomFourier(features, bandwidth=bandwidth), random_state=seed, **AS_IN_PAPERS)
 
 
 def learned(split: data.Split, features: int) -> Maker:

@@ -13,6 +13,7 @@ import numpy as np
 from bochner import RandomFeatureRegressor, RandomFourier, data
 
 from ..findings import Cause, Chart, Claim, Comparison, Experiment, Findings, Job, beyond_noise
+from ..plain import AS_IN_PAPERS
 from .adult import BANDWIDTH, PRINTED_LEARNED, PRINTED_RANDOM
 from .census import FREQUENCIES, NUMBERS, census, error, papers_network
 
@@ -115,7 +116,7 @@ def ridges_of(split: data.Split, sizes: tuple[int, ...]) -> list[list[float]]:
 
 
 def ridge_error(basis: Any, penalty: float, split: data.Split, y: np.ndarray, y_test: np.ndarray) -> float:
-    model = RandomFeatureRegressor(basis, alpha=penalty).fit(split.X, y)
+    model = RandomFeatureRegressor(basis, alpha=penalty, **AS_IN_PAPERS).fit(split.X, y)
     return 100 * float(np.mean((model.predict(split.X_test) > 0) != (y_test > 0)))
 
 

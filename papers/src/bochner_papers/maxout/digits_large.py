@@ -22,6 +22,7 @@ from bochner.moments import Centered, Moments
 from bochner.solvers import solve_several
 
 from ..findings import Claim, Comparison, Experiment, Findings, Job
+from ..plain import AS_IN_PAPERS
 from .prefixes import Linear
 
 WIDTHS = (0.0, 0.5, 1.0, 1.5)  # of the smoothing Gaussian, in pixels
@@ -137,7 +138,7 @@ def fit_and_judge(split: data.Split, choice: Choice, features: int, precision: s
     # The penalty is a share of the mean of diag(Z'Z), which some rows tell well enough for both precisions.
     sample = clone(basis).fit_transform(X[:2000].astype(np.float32))
     alpha = choice.share * len(X) * float(np.mean(np.var(sample, axis=0)))
-    model = RandomFeatureClassifier(basis, alpha=alpha, solver="cholesky", precision=precision)
+    model = RandomFeatureClassifier(basis, alpha=alpha, solver="cholesky", precision=precision, **AS_IN_PAPERS)
     begun = time.perf_counter()
     with config_context(memory="8GB"):
         model.fit(X, split.y)

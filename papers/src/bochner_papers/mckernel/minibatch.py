@@ -21,6 +21,7 @@ from bochner import Fastfood, RandomFeatureClassifier, data
 from bochner.solvers import SGD
 
 from ..findings import Cause, Chart, Claim, Comparison, Experiment, Findings, Job
+from ..plain import AS_IN_PAPERS
 from .pixel_softmax import PixelSoftmax
 
 SEED = 1398239763
@@ -106,7 +107,7 @@ def kernel_model(columns: int, expansions: int, bias: bool = False, batch: int =
     walk = SGD(batch_size=batch, learning_rate=rate, momentum=0.0, schedule="constant", validation=0)
     basis = features(columns, expansions)
     return RandomFeatureClassifier(
-        basis, loss="logistic", alpha=0.0, solver=walk, fit_intercept=bias, random_state=SEED
+        basis, loss="logistic", alpha=0.0, solver=walk, fit_intercept=bias, random_state=SEED, **AS_IN_PAPERS
     )
 
 
@@ -137,7 +138,8 @@ def counted_spread(error: float, rows: int) -> float:
 def solved(split: data.Split, expansions: int) -> tuple[float, float]:
     """What the same features do when least squares is solved rather than walked towards; and the seconds it takes."""
     begun = time.perf_counter()
-    model = RandomFeatureClassifier(features(split.X.shape[1], expansions), random_state=SEED).fit(split.X, split.y)
+    model = RandomFeatureClassifier(features(split.X.shape[1], expansions), random_state=SEED, **AS_IN_PAPERS)
+    model.fit(split.X, split.y)
     seconds = time.perf_counter() - begun
     return 100 * float(np.mean(model.predict(split.X_test) != split.y_test)), seconds
 

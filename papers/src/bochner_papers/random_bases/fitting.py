@@ -13,6 +13,7 @@ from sklearn.svm import SVC, SVR
 from bochner import RandomBins, RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
 from bochner.data import Split
 
+from ..plain import AS_IN_PAPERS
 from .tasks import Task
 
 FOURIER_FACTORS, COSTS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0), (1.0, 10.0, 100.0)
@@ -64,9 +65,9 @@ def choose_fourier(task: Task, split: Split) -> Any:
     bases = [RandomFourier(task.components[0], bandwidth=f * median, random_state=0) for f in FOURIER_FACTORS]
     # A few rows far out mislead generalised cross-validation; leaving each out in turn does not mind them.
     models = [
-        RandomFeatureRegressor(basis, alpha="loo")
+        RandomFeatureRegressor(basis, alpha="loo", **AS_IN_PAPERS)
         if task.regression
-        else RandomFeatureClassifier(basis, precision="int8")
+        else RandomFeatureClassifier(basis, precision="int8", **AS_IN_PAPERS)
         for basis in bases
     ]
     return best_on_held_out_rows(task, split, models, task.chosen_on)
@@ -80,7 +81,9 @@ def choose_bins(task: Task, split: Split) -> Any:
         for factor in task.factors
     ]
     learner = RandomFeatureRegressor if task.regression else SignedLeastSquares
-    models = [learner(basis, alpha=alpha, precision="float32") for basis in bases for alpha in task.penalties]
+    models = [
+        learner(basis, alpha=alpha, precision="float32", **AS_IN_PAPERS) for basis in bases for alpha in task.penalties
+    ]
     return best_on_held_out_rows(task, split, models, task.chosen_on)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from bochner import RandomFeatureClassifier, solvers
 
 from ...findings import Cause, Job
+from ...plain import AS_IN_PAPERS
 from . import corpus, synthetic
 from .recognition import Task
 
@@ -37,7 +38,9 @@ class Plan:
 
     def softmax(self, basis: Any, alpha: float = ALPHA) -> RandomFeatureClassifier:
         """Multinomial logistic regression on features, by gradients of batches, as in the paper."""
-        return RandomFeatureClassifier(basis, loss="logistic", alpha=alpha, solver=self.walk, precision="int8")
+        return RandomFeatureClassifier(
+            basis, loss="logistic", alpha=alpha, solver=self.walk, precision="int8", **AS_IN_PAPERS
+        )
 
     @property
     def is_timit(self) -> bool:
