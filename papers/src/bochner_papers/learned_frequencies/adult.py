@@ -137,6 +137,7 @@ def claims(results: dict[str, Result], few: int, many: int, most: int) -> list[C
             f"ours: {few} learned features do better than {many} random ones",
             bool(results[f"{few} learned"].errors.max() < results[f"{many} random"].errors.min()),
             told(f"{few} learned", f"{many} random"),
+            "ours",
         ),
     ]
 

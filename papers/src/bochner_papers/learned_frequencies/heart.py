@@ -13,7 +13,7 @@ from .descents import DESCENTS, STEP, Watch, descend
 from .network import FourierNetwork
 from .small_data import halves, tumours
 
-STARTS, SIZES, ALLOWED = 48, (8, 16, 32, 64), 2.0
+STARTS, SIZES, ALLOWED = 48, (8, 64), 2.0
 LEVELS = (0.2, 0.15, 0.1, 0.05, 0.02)
 COMPARED = 0.1  # the objective at which errors, and the times beside the printed ones, are taken
 PRINTED = {  # seconds and their spread, m = 64

@@ -56,6 +56,7 @@ def better(errors: dict[tuple[str, int], list[float]], few: int, many: int) -> C
         f"ours: {few} learned features do better than {many} random ones",
         bool(gain.mean() > 2 * error),
         f"by {gain.mean():.2f} +- {error:.2f} points (standard error over {len(gain)} splits)",
+        "ours",
     )
 
 
