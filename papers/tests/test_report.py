@@ -166,7 +166,7 @@ def test_the_kept_records_tell_the_cause_of_every_failure():
         path.read_text() for folder in ("tests", "papers/tests") for path in (DOCS.parent / folder).rglob("*.py")
     )
     for (why, tested, by), members in failures(records).items():
-        where = [(r["name"], text) for r, text, _ in members]
+        where = [(r["name"], text) for r, text in members]
         assert why, where
         assert tested, where
         assert by in known or f"def {by}(" in tests or (DOCS.parent / by).is_file(), (by, where)

@@ -62,7 +62,7 @@ def run(job: Job) -> Findings:
         ],
         claims=claims(results, few, many, most),
         charts=[Chart("Test error over seeds", rows(results, learned_error, random_error), "test error, %", "model",
-                      "model", "point", style="whose")],
+                      "method", "point", style="whose")],
     )  # fmt: skip
 
 
@@ -148,14 +148,13 @@ def noise_of_deviations(*found: Result) -> float:
 
 
 def rows(results: dict[str, Result], learned: float | None, random: float | None) -> list[dict[str, object]]:
-    found = [
-        {"model": name, "test error, %": float(e), "whose": "ours"} for name, made in results.items()
-        for e in made.errors
-    ]  # fmt: skip
+    def row(name: str, error: float, whose: str) -> dict[str, object]:
+        method = next((word for word in ("learned", "random") if word in name), "network")
+        return {"model": name, "test error, %": error, "method": method, "whose": whose}
+
+    found = [row(name, float(error), "ours") for name, made in results.items() for error in made.errors]
     printed = {"the paper's network": learned, f"{MOST} random, variance 0.5": random}
-    return found + [
-        {"model": name, "test error, %": value, "whose": "printed"} for name, value in printed.items() if value
-    ]
+    return found + [row(name, value, "printed") for name, value in printed.items() if value]
 
 
 EXPERIMENT = Experiment(

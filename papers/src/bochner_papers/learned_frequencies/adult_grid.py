@@ -74,7 +74,11 @@ def pairs(penalties: tuple[float, ...], steps: tuple[float, ...]) -> list[tuple[
 
 
 def network_error(split: data.Split, units: int, penalty: float, step: float, epochs: int) -> float:
-    return error(papers_network(units, 0, penalty, step, epochs).fit(split.X, split.y), split)
+    """A walk that diverges is wrong everywhere."""
+    try:
+        return error(papers_network(units, 0, penalty, step, epochs).fit(split.X, split.y), split)
+    except ValueError:
+        return 100.0
 
 
 def networks_of(split: data.Split, units: int, penalties: tuple[float, ...], steps: tuple[float, ...]) -> list[float]:

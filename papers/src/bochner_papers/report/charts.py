@@ -16,7 +16,7 @@ from .colours import assigned
 
 FEW = 24  # more numbers than these are shown by a gradient of colour, not by one colour each
 HEIGHT = 280
-DASHES, FILLS = [[1, 0], [5, 4], [2, 3]], [1, 0, 0.35]  # of what is ours, of what was printed, of a third
+DASHES = [[1, 0], [5, 4], [2, 3]]  # of what is ours, of what was printed, of a third
 
 
 @dataclass
@@ -131,7 +131,7 @@ def names_axis(rows: list[dict[str, Any]], name: str) -> Any:
     if numeric(rows, name):
         return alt.Axis(labelAngle=0, labelOverlap=True)
     slanted = name == "x" and sum(map(len, {str(row[name]) for row in rows})) > 36
-    return alt.Axis(labelAngle=-40 if slanted else 0, labelOverlap=False, labelLimit=140)
+    return alt.Axis(labelAngle=-40 if slanted else 0, labelOverlap=False, labelLimit=190)
 
 
 def color(rows: list[dict[str, Any]], chart: dict[str, Any], legend: list[str]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def marked(base: Any, chart: dict[str, Any], places: dict[str, Any], colour: dic
     if not styles:
         return MARKS[kind](base).encode(**places, **colour)
     dash = alt.StrokeDash("style", type="nominal", legend=None, scale=alt.Scale(domain=styles, range=DASHES))
-    solid = alt.FillOpacity("style", type="nominal", legend=None, scale=alt.Scale(domain=styles, range=FILLS))
+    solid = alt.condition(alt.datum.style == styles[0], alt.value(1), alt.value(0))
     both = {"fill": alt.Fill(colour["color"].shorthand, **kept_of(colour)), "stroke": alt.Stroke(
         colour["color"].shorthand, **kept_of(colour))} if colour else {}  # fmt: skip
     dots = base.mark_point(size=46, strokeWidth=1.6, opacity=1).encode(**places, **both, fillOpacity=solid)

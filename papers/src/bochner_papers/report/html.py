@@ -24,7 +24,7 @@ from . import story
 from .charts import drawing, methods
 from .colours import assigned
 from .numbers import cells, duration, said
-from .records import Record, by_paper, counts, failures, heading, made, tally
+from .records import Record, by_paper, counts, failures, heading, in_short, made, tally
 
 PARTS = Path(__file__).parent / "page"
 
@@ -47,7 +47,7 @@ def page(records: Sequence[Record]) -> str:
     environment.filters.update(said=said, duration=duration, short=short)
     environment.globals.update(
         cells=cells, drawing=drawing, heading=heading, notes=notes, tally=tally, grid=grid, story=story,
-        colours=assigned([methods(chart) for record in everything for chart in record["charts"]]),
+        in_short=in_short, colours=assigned([methods(chart) for record in everything for chart in record["charts"]]),
         names={record["name"] for record in everything},
     )  # fmt: skip
     return environment.get_template("report.html").render(

@@ -14,6 +14,15 @@ BEYOND = "beyond"
 KINDS = ("line", "point", "image", "text", "picture")
 VERDICTS = ("agrees", "better", "worse", "differs", "undecided", "other data", "nothing printed")
 CLAIMS = ("holds", "undecided", "does not hold")
+ORDER = (  # the good first
+    "agrees", "better", "holds", "undecided", "differs", "worse", "does not hold", "other data", "nothing printed",
+)  # fmt: skip
+SHORT = {
+    "random_maxout_features": "Maxout", "weighted_sums_of_random_kitchen_sinks": "Kitchen sinks",
+    "uniform_approximation_with_random_bases": "Random bases", "mckernel": "McKernel",
+    "kernel_learning_random_fourier": "Learned frequencies", "beyond": "Contest",
+}  # fmt: skip
+FEW = 3  # numbers with one cause that are named one by one
 PAPERS = {
     "random_maxout_features": "Random maxout features (Mroueh, Rennie and Goel, 2015)",
     "weighted_sums_of_random_kitchen_sinks": "Weighted sums of random kitchen sinks (Rahimi and Recht, 2008)",
@@ -107,8 +116,7 @@ def counts(records: Iterable[Record]) -> dict[str, dict[str, int]]:
             found["timings" if comparison["kind"] == "timing" else numbers][comparison["verdict"]] += 1
         for claim in record["claims"]:
             found[{"paper": "claims", "ours": "targets", "contest": "contests"}[claim["whose"]]][claim["verdict"]] += 1
-    order = (*VERDICTS, *CLAIMS)
-    return {name: {word: counter[word] for word in order if counter[word]} for name, counter in found.items()}
+    return {name: {word: counter[word] for word in ORDER if counter[word]} for name, counter in found.items()}
 
 
 def tally(record: Record) -> dict[str, int]:
@@ -119,23 +127,34 @@ def tally(record: Record) -> dict[str, int]:
     return {name: number for name in order if (number := (found + claims)[name])}
 
 
-def failures(records: Iterable[Record]) -> dict[tuple[str, str, str], list[tuple[Record, str, str]]]:
+Reason = tuple[str, str, str]
+
+
+def failures(records: Iterable[Record]) -> dict[Reason, list[tuple[Record, str]]]:
     """(cause, test, shown by) -> what failed for it: claims that do not hold and numbers that are worse or differ."""
-    found: dict[tuple[str, str, str], list[tuple[Record, str, str]]] = {}
+    found: dict[Reason, list[tuple[Record, str]]] = {}
     for record in records:
         for claim in record["claims"]:
             if claim["verdict"] == "does not hold" and claim["whose"] != "contest":
-                reason = (claim["why"], claim["tested"], claim["by"])
-                found.setdefault(reason, []).append((record, claim["text"], claim["evidence"]))
+                found.setdefault(reason_of(claim), []).append((record, claim["text"]))
+        numbers: dict[Reason, list[str]] = {}
         for number in record["comparisons"]:
-            if (
-                number["verdict"] in ("worse", "differs", "other data")
-                and number["kind"] != "timing"
-                and record["paper"] != BEYOND
-            ):
-                reason = (number["why"], number["tested"], number["by"])
-                found.setdefault(reason, []).append((record, number["what"], ""))
+            if number["verdict"] in ("worse", "differs", "other data") and record["paper"] != BEYOND:
+                numbers.setdefault(reason_of(number), []).append(number["what"])
+        for reason, names in numbers.items():
+            shown = names if len(names) <= FEW else [f"{len(names)} numbers"]
+            found.setdefault(reason, []).extend((record, name) for name in shown)
     return found
+
+
+def reason_of(entry: dict[str, Any]) -> Reason:
+    return entry["why"], entry["tested"], entry["by"]
+
+
+def in_short(record: Record) -> str:
+    """Which paper's which table."""
+    place = str(record["title"]).split(":")[0]
+    return f"{SHORT[record['paper']]}, {place}" if record["paper"] in SHORT else place
 
 
 def made(records: Sequence[Record]) -> dict[tuple[str, str], list[Record]]:
