@@ -23,6 +23,7 @@ from ...fields import (
 )
 from ...kernels import Stable
 from ...tables import TableEncoder
+from ...tables.effect_encoder import EffectEncoder
 from ...tables.encodings import METHODS
 from ...tables.several_encoders import EncodersRecipe, recipe_of_several
 from ..kept import fitted_fields
@@ -35,7 +36,7 @@ from .stacking import Stack
 MOST = 1 << 31
 SCALINGS = ("None", *METHODS)
 SETTING: dict[str, Check] = {
-    "numbers": either(nothing, text(*METHODS)),
+    "numbers": either(nothing, text(*METHODS, "effects")),
     "p": number(SMALLEST, 2.0),
     "q": number(SMALLEST, 2.0),
     "factor": number(SMALLEST),
@@ -125,13 +126,7 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     require_fields(state["targets"], {name: known[name] for name in targets})
     model._targets = model._encoder().with_fields(state["targets"], outputs)
     require_fields({"encoders": state["encoders"]}, {"encoders": instance(dict)})
-    model._encoders = {}
-    for name, inner in state["encoders"].items():
-        if name not in SCALINGS:
-            raise ValueError(f"{name!r} is no way to scale numbers")
-        model._encoders[name] = TableEncoder.from_state(inner)
-        if model._encoders[name].n_features_in_ != fitted["n_features_in_"]:
-            raise ValueError("the model and its encoder have different columns")
+    model._encoders = encoders_of(state["encoders"], fitted["n_features_in_"], outputs)
     if not state["members"]:
         raise ValueError("a stack has one member or more")
     members = [member_of(inner, model._encoders, outputs) for inner in state["members"]]
@@ -144,6 +139,21 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     if state["reading"] is not None:
         model.recipe_ = recipe_from(state["reading"], list(model._encoders.values()))
     return model
+
+
+def encoders_of(states: dict[str, Any], columns: int, outputs: int) -> dict[str, Any]:
+    """Encoders by how they scale numbers; that of effects stands on the robust one."""
+    found: dict[str, Any] = {}
+    for name, inner in states.items():
+        if name == "effects" and "robust" in found:
+            found[name] = EffectEncoder.from_state(inner, found["robust"], outputs)
+        elif name in SCALINGS:
+            found[name] = TableEncoder.from_state(inner)
+        else:
+            raise ValueError(f"{name!r} is no way to scale numbers")
+        if found[name].n_features_in_ != columns:
+            raise ValueError("the model and its encoder have different columns")
+    return found
 
 
 def require_fitted(fitted: dict[str, Any], outputs: int, classifies: bool) -> None:
