@@ -71,9 +71,7 @@ def edges_between(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return 0.5 * values[1:] + 0.5 * values[:-1]
 
 
-def shrunk_effects(
-    counts: np.ndarray, sums: np.ndarray, squares: np.ndarray, levels: list[np.ndarray]
-) -> np.ndarray:
+def shrunk_effects(counts: np.ndarray, sums: np.ndarray, squares: np.ndarray, levels: list[np.ndarray]) -> np.ndarray:
     """Effects (bins, outputs), less the mean of all rows: `counts` (bins,) and `sums` (bins, outputs) of the targets,
     and `squares` (outputs,) summed over all rows."""
     rows, there = counts.sum(), counts > 0
@@ -108,12 +106,16 @@ def honest_effects(
     bins, kinds = len(levels[-1]), int(folds.max()) + 1
     place = (folds * bins + codes)[seen]
     counts = np.bincount(place, minlength=kinds * bins).reshape(kinds, bins)
-    sums = np.stack([np.bincount(place, y[seen], minlength=kinds * bins) for y in Y.T], axis=-1).reshape(kinds, bins, -1)
+    sums = np.stack([np.bincount(place, y[seen], minlength=kinds * bins) for y in Y.T], axis=-1).reshape(
+        kinds, bins, -1
+    )
     squares = np.stack([np.bincount(folds[seen], y[seen] ** 2, minlength=kinds) for y in Y.T], axis=-1)
     table = shrunk_effects(counts.sum(axis=0), sums.sum(axis=0), squares.sum(axis=0), levels)
     out = table[codes]
     for fold in range(kinds):
         others, at = np.arange(kinds) != fold, seen & (folds == fold)
-        inner = shrunk_effects(counts[others].sum(axis=0), sums[others].sum(axis=0), squares[others].sum(axis=0), levels)
+        inner = shrunk_effects(
+            counts[others].sum(axis=0), sums[others].sum(axis=0), squares[others].sum(axis=0), levels
+        )
         out[at] = inner[codes[at]]
     return table, out

@@ -57,7 +57,7 @@ FITTED: dict[str, Check] = {
     "cv_error_": number(0.0),
     "cv_score_": number(high=1.0),
     "cv_standard_error_": number(0.0),
-    "temperature_": number(0.0),
+    "sharpness_": numbers(2, low=SMALLEST),
     "_deviation": numbers(None, low=0.0),
     "_rows": whole(1, MOST),
     "_judged": whole(1, MOST),
@@ -160,7 +160,7 @@ def require_fitted(fitted: dict[str, Any], outputs: int, classifies: bool) -> No
     """Refuse what no fit with so many outputs leaves in a model."""
     require_present(fitted, ["n_features_in_"])
     columns = fitted["n_features_in_"]
-    table = {name: check for name, check in FITTED.items() if name != ("_deviation" if classifies else "temperature_")}
+    table = {name: check for name, check in FITTED.items() if name != ("_deviation" if classifies else "sharpness_")}
     require_fields({"n_features_in_": columns}, {"n_features_in_": FITTED["n_features_in_"]})
     table |= {"feature_names_in_": names(columns), "feature_importances_": numbers(columns, low=0.0)}
     if not classifies:
