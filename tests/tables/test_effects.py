@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bochner.tables import TableEncoder
-from bochner.tables.column_effects import MOST_BINS, Bins, edges_between, honest_effects, shrunk_effects
-from bochner.tables.effect_encoder import EffectEncoder
+from bochner.tables.column_effects import MOST_BINS, Bins, edges_between, shrunk_effects
+from bochner.tables.effect_encoder import END, MOST_EFFECTS, EffectEncoder
 
 pandas = pytest.importorskip("pandas")
 
@@ -55,19 +55,37 @@ def test_two_levels_by_hand() -> None:
 
 def test_a_row_never_sees_its_own_target() -> None:
     """Nor does any row see those that are not seen."""
-    rng = np.random.default_rng(2)
-    codes, Y = rng.integers(1, 9, 200), rng.normal(size=(200, 2))
-    folds, seen = np.arange(200) % 5, np.arange(200) < 150
-    levels = [np.arange(9)]
-    table, own = honest_effects(codes, Y, folds, seen, levels)
+    frame, Y = mixed(200, 0)
+    seen = np.arange(200) < 150
+    first, X = fitted(frame, Y, seen)
+    plain = first.encoder.transform(frame)
+    codes = first.codes(first.read(frame))
     for row in (3, 180):
         other = Y.copy()
         other[row] += 5.0
-        table_then, own_then = honest_effects(codes, other, folds, seen, levels)
-        assert (own_then[row] == own[row]).all()
-        if not seen[row]:
-            assert (table_then == table).all() and (own_then == own).all()
-    assert (own[~seen] == table[codes[~seen]]).all()
+        second = EffectEncoder(first.encoder, first.bins)
+        X_then = second.fit_transform(codes, plain, other, seen, kept=first.spreads > 0)
+        table = first.tables[0][codes[0][row]]
+        if seen[row]:  # spreads, which effects are divided by, know it as they know all rows
+            ratio = first.spreads[first.spreads > 0] / second.spreads[second.spreads > 0]
+            z, z_then = (M[row, -len(ratio) :] for M in (X, X_then))
+            z, z_then = (v / np.sqrt(1.0 - (v / END) ** 2) for v in (z, z_then))
+            np.testing.assert_allclose(z_then, z * ratio, rtol=1e-9)
+        else:
+            assert (X_then == X).all()
+            assert (second.tables[0][codes[0][row]] == table).all()
+
+
+def test_effects_of_wide_tables_are_few() -> None:
+    """And numbers of two values, which say all there is to say by themselves, have none."""
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(300, 150)), rng.normal(size=(300, 4))
+    X[:, 0] = X[:, 0] > 0
+    Y[:, 0] += 3.0 * (X[:, 0] + (np.abs(X[:, 7]) < 0.5))
+    encoder, Z = fitted(X, Y)
+    names = encoder.get_feature_names_out().tolist()
+    assert Z.shape[1] == len(names) <= 150 + MOST_EFFECTS
+    assert "x7 says on 0" in names and "x0 says on 0" not in names
 
 
 @pytest.mark.parametrize("values", [1, 2, 40, 5000])

@@ -98,24 +98,33 @@ def shrunk_effects(counts: np.ndarray, sums: np.ndarray, squares: np.ndarray, le
     return effects
 
 
-def honest_effects(
-    codes: np.ndarray, Y: np.ndarray, folds: np.ndarray, seen: np.ndarray, levels: list[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """The effects of the bins by all rows `seen`, and each row's own (n, outputs): of a row that is seen by the other
-    folds, so that it never sees its own target."""
-    bins, kinds = len(levels[-1]), int(folds.max()) + 1
-    place = (folds * bins + codes)[seen]
-    counts = np.bincount(place, minlength=kinds * bins).reshape(kinds, bins)
-    sums = np.stack([np.bincount(place, y[seen], minlength=kinds * bins) for y in Y.T], axis=-1).reshape(
-        kinds, bins, -1
-    )
-    squares = np.stack([np.bincount(folds[seen], y[seen] ** 2, minlength=kinds) for y in Y.T], axis=-1)
-    table = shrunk_effects(counts.sum(axis=0), sums.sum(axis=0), squares.sum(axis=0), levels)
-    out = table[codes]
-    for fold in range(kinds):
-        others, at = np.arange(kinds) != fold, seen & (folds == fold)
-        inner = shrunk_effects(
-            counts[others].sum(axis=0), sums[others].sum(axis=0), squares[others].sum(axis=0), levels
+@dataclass(frozen=True, eq=False)
+class EffectSums:
+    """Counts (folds, bins), sums (folds, bins, outputs) and sums of squares (folds, outputs) of targets."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+    levels: list[np.ndarray]
+
+    @classmethod
+    def of(cls, codes: np.ndarray, Y: np.ndarray, folds: np.ndarray, levels: list[np.ndarray]) -> EffectSums:
+        """The sums of rows by their bins and folds."""
+        bins, kinds = len(levels[-1]), int(folds.max(initial=0)) + 1
+        place = folds * bins + codes
+        counts = np.bincount(place, minlength=kinds * bins).reshape(kinds, bins)
+        sums = np.stack([np.bincount(place, y, minlength=kinds * bins) for y in Y.T], axis=-1)
+        squares = np.stack([np.bincount(folds, y**2, minlength=kinds) for y in Y.T], axis=-1)
+        return cls(counts, sums.reshape(kinds, bins, -1), squares, levels)
+
+    def effects(self, without: int | None = None) -> np.ndarray:
+        """Effects by all rows, or by those of all folds but one."""
+        kinds = np.arange(len(self.counts)) != (-1 if without is None else without)
+        return shrunk_effects(
+            *(part[kinds].sum(axis=0) for part in (self.counts, self.sums, self.squares)), self.levels
         )
-        out[at] = inner[codes[at]]
-    return table, out
+
+    def of_rows(self, codes: np.ndarray, folds: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """The effects (n, outputs) of rows that are in the sums, each by the folds that it is not in."""
+        tables = np.stack([self.effects(without=fold)[:, outputs] for fold in range(len(self.counts))])
+        return tables[folds, codes]

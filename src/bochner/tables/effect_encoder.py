@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..fields import numbers, require_fields, several
 from ..ops import threads
-from .column_effects import Bins, honest_effects
+from .column_effects import Bins, EffectSums
 from .encoder import TableEncoder
 from .learned import MOST_COLUMNS
 from .statistics import FARTHEST
@@ -42,24 +43,35 @@ class EffectEncoder:
         """Learn the effects by the rows `seen`, and turn all rows into numbers, none by its own target.
 
         codes : the bins of each column; X : the rows as the encoder makes them; Y : targets (n, outputs); kept : which
-        effects become columns, None for those that vary.
+        effects become columns, None for those that vary most.
         """
-        folds = np.random.default_rng(0).permutation(len(Y)) % FOLDS
-        found: list[Any] = [None] * len(codes)
-
-        def learn(place: int) -> None:
-            found[place] = honest_effects(codes[place], Y, folds, seen, self.bins[place].levels())
-
-        threads.run([partial(learn, place) for place in range(len(codes))])
-        self.tables = [table for table, _ in found]
-        effects = np.hstack([own for _, own in found])
-        spreads = effects[seen].std(axis=0)
-        varies = spreads > 1e-9 * float(np.abs(Y).max(initial=0.0))
+        rows, folds = np.flatnonzero(seen), np.random.default_rng(0).permutation(len(Y)) % FOLDS
+        Y, folds = Y[rows], folds[rows]
+        sums = each(lambda k: EffectSums.of(codes[k][rows], Y, folds, self.bins[k].levels()), len(codes))
+        self.tables = [found.effects() for found in sums]
+        self.spreads = np.concatenate([spreads_of(*pair) for pair in zip(sums, self.tables, strict=True)])
+        noise = 1e-9 * float(np.abs(Y).max(initial=0.0))
         if kept is None:
-            kept = varies.copy()
-            kept[np.argsort(-spreads, kind="stable")[MOST_EFFECTS:]] = False
-        self.spreads = np.where(kept, np.where(varies, spreads, np.inf), 0.0)  # what does not vary is 0
-        return self._beside(X, effects)
+            kept = self._most_varying(noise)
+        self.spreads = np.where(kept, np.where(self.spreads > noise, self.spreads, np.inf), 0.0)
+        outputs = [np.flatnonzero(of) for of in kept.reshape(len(codes), -1)]
+
+        def own(k: int) -> np.ndarray:
+            found = self.tables[k][:, outputs[k]][codes[k]]
+            if len(outputs[k]):
+                found[rows] = sums[k].of_rows(codes[k][rows], folds, outputs[k])
+            return found
+
+        return self._beside(X, np.hstack(each(own, len(codes))))
+
+    def _most_varying(self, noise: float) -> np.ndarray:
+        """The effects that become columns: not those of two values, which numbers say as well."""
+        outputs = len(self.spreads) // len(self.bins)
+        numbers = np.array([bins.places is None and bins.count <= 3 for bins in self.bins])
+        spreads = np.where(np.repeat(numbers, outputs), 0.0, self.spreads)
+        kept = spreads > noise
+        kept[np.argsort(-spreads, kind="stable")[min(MOST_EFFECTS, 2 * len(self.bins) + 16) :]] = False
+        return kept
 
     def read(self, X: Any) -> list[Any]:
         """The columns of a table as numbers and categories."""
@@ -67,21 +79,15 @@ class EffectEncoder:
 
     def codes(self, columns: list[Any]) -> list[np.ndarray]:
         """The bin of each row, column by column, as columns are read."""
-        found: list[Any] = [None] * len(columns)
-
-        def look(place: int) -> None:
-            found[place] = self.bins[place](columns[place])
-
-        threads.run([partial(look, place) for place in range(len(columns))])
-        return found
+        return each(lambda k: self.bins[k](columns[k]), len(columns))
 
     def _encode(self, columns: list[Any]) -> np.ndarray:
-        effects = [table[codes] for table, codes in zip(self.tables, self.codes(columns), strict=True)]
-        return self._beside(self.encoder._encode(columns), np.hstack(effects))
+        kept = (self.spreads > 0).reshape(len(columns), -1)
+        looked_up = zip(self.tables, self.codes(columns), kept, strict=True)
+        return self._beside(self.encoder._encode(columns), np.hstack([t[:, of][c] for t, c, of in looked_up]))
 
     def _beside(self, X: np.ndarray, effects: np.ndarray) -> np.ndarray:
-        kept = self.spreads > 0
-        z = effects[:, kept] / self.spreads[kept]
+        z = effects / self.spreads[self.spreads > 0]
         return np.hstack([X[:, self._plain], z / np.sqrt(1.0 + (z / END) ** 2)])
 
     def transform(self, X: Any) -> np.ndarray:
@@ -143,3 +149,21 @@ class EffectEncoder:
                 raise ValueError("the effects belong to other bins")
         found.tables, found.spreads = list(state["tables"]), state["spreads"]
         return found
+
+
+def each(function: Callable[[int], Any], number: int) -> list[Any]:
+    """What a function returns for 0, 1, ..., beside one another."""
+    found: list[Any] = [None] * number
+
+    def put(k: int) -> None:
+        found[k] = function(k)
+
+    threads.run([partial(put, k) for k in range(number)])
+    return found
+
+
+def spreads_of(sums: EffectSums, table: np.ndarray) -> np.ndarray:
+    """The deviation of the effect on each output over the rows."""
+    counts = sums.counts.sum(axis=0)
+    mean = counts @ table / max(counts.sum(), 1)
+    return np.sqrt(counts @ (table - mean) ** 2 / max(counts.sum(), 1))
