@@ -26,8 +26,10 @@ class Tables:
 
     def __init__(self, X: Any, y: np.ndarray, Y: np.ndarray) -> None:
         """`y` are targets as they are given, and Y (n, outputs) coded ones of mean zero."""
-        self.X, self.y, self.Y = X, y, Y
-        self.encoders: dict[str, Any] = {}
+        self.Y = Y
+        first = TableEncoder("robust", random_state=0)
+        self._columns, self._targets = first._learn(X, y)
+        self.encoders: dict[str, Any] = {"robust": first}
         self._tables: dict[str, np.ndarray] = {}
         self.folds = row_folds(self("robust"))
 
@@ -38,12 +40,12 @@ class Tables:
         return self._tables[name]
 
     def _plain(self, numbers: str | None) -> np.ndarray:
-        encoder = self.encoders[str(numbers)] = TableEncoder(numbers, random_state=0)
-        return np.ascontiguousarray(encoder.fit_transform(self.X, self.y), dtype=np.float64)
+        encoder = self.encoders.setdefault(str(numbers), self.encoders["robust"].rescaled(numbers))
+        return np.ascontiguousarray(encoder._encode(self._columns, self._targets), dtype=np.float64)
 
     def _with_effects(self) -> np.ndarray:
         encoder = self.encoders["effects"] = EffectEncoder.of(self.encoders["robust"])
-        self._codes = encoder.codes(encoder.read(self.X))
+        self._codes = encoder.codes(self._columns)
         seen = np.ones(len(self.Y), dtype=bool) if len(self.Y) <= WHOLE else self.folds != 0
         return encoder.fit_transform(self._codes, self("robust"), self.Y, seen)
 

@@ -101,7 +101,8 @@ class Search:
     ) -> None:
         self.tables, self.Y, self.folds, self.clock, self.tell = tables, tables.Y, tables.folds, clock, tell
         Y, self.order = self.Y, np.random.default_rng(seed).permutation(len(self.Y))
-        work = FITTING * clock.budget * (measured_speed() if clock.trials is None else SPEED)
+        left = clock.budget if clock.trials is not None else max(clock.left(), 0.1 * clock.budget)
+        work = FITTING * left * (measured_speed() if clock.trials is None else SPEED)
         self.whole = len(Y) <= WHOLE
         self.exact = len(Y) <= int(work ** (1 / 3))
         # n m^2 for the features and as much for their sums, and m^3 a few times over
@@ -182,7 +183,7 @@ class Search:
         """
         rows, longest, errors = self.rows(setting.numbers), 0.0, list[float]()
         for way in self.ways:
-            if errors and not self.clock.has(0.7):
+            if errors and not self.clock.has(0.7, longest):
                 break
             start, found = time.monotonic(), way(rows, setting)
             seconds = time.monotonic() - start
