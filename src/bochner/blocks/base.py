@@ -36,8 +36,8 @@ class Block(NamedTuple):
     kept : ndarray or None
         Where rows were left out, the places of those that are here, counted from `start`.
     state : dict or None
-        What passes over kept blocks leave for the next one. What has a name with an underscore in front only saves work:
-        it may be gone.
+        What passes over kept blocks leave for the next one. What has a name with an underscore in front only saves
+        work, and may be gone.
 
     Examples
     --------

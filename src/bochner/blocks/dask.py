@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from itertools import islice
 from typing import Any
 
@@ -175,7 +176,8 @@ class Pass:
     def leaf(self, node: Node) -> Delayed:
         """The task that folds the partitions of a node, which begins where it was folded before."""
         start, stop = self.bounds(node)
-        states, where, source = None, {}, (None, None)
+        states, where = None, {}
+        source: tuple[Any, list[Any] | None] = (None, None)
         if self.step is not None:
             known = self.engine.states.get(self.step.key, {})
             states = {first: known[first] for first in range(start, stop, self.plan.rows) if first in known}
@@ -238,9 +240,7 @@ def sendable(message: Any) -> bytes:
 
 
 def own_version() -> str:
-    from .. import __version__
-
-    return __version__
+    return str(import_module("bochner").__version__)
 
 
 # ---- on the workers ----
@@ -251,7 +251,7 @@ def fold(job: Job, given: bytes, pieces: list[Any] | None) -> Answer:
     worker = distributed.get_worker()
     key = worker.get_current_task()
     node, source, states = pickle.loads(given)
-    source = replace(source, pieces=pieces) if isinstance(source, Source) else source
+    source = replace(source, pieces=pieces or []) if isinstance(source, Source) else source
 
     def is_cancelled() -> bool:
         task = worker.state.tasks.get(key)

@@ -93,13 +93,14 @@ class Tree:
                 pass
             elif (level, other) in self.nodes:
                 beside = self.nodes.pop((level, other))
-                partial = self._both(beside, partial) if other < place else self._both(partial, beside)
+                partial = self.both(beside, partial) if other < place else self.both(partial, beside)
             else:
                 break
             level, place = level + 1, place // 2
         self.nodes[level, place] = partial
 
-    def _both(self, left: Any, right: Any) -> Any:
+    def both(self, left: Any, right: Any) -> Any:
+        """Two partials as one; None is that of no rows."""
         if left is None or right is None:
             return right if left is None else left
         return self.combine(left, right)

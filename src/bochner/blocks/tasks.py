@@ -180,9 +180,7 @@ def join(job: Job, left: Answer, right: Answer, version: str, worker: str) -> An
     """Two neighbouring nodes as one."""
     aggregate = job.opened(version, worker)[1]
     mine, other = pickle.loads(left.partial), pickle.loads(right.partial)
-    both = (
-        aggregate.combine(mine, other) if mine is not None and other is not None else mine if other is None else other
-    )
+    both = Tree(2, aggregate.combine).both(mine, other)
     native = left.native and right.native
     return Answer(pickle.dumps(both, protocol=pickle.HIGHEST_PROTOCOL), None, worker, native)
 
