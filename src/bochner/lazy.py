@@ -4,6 +4,7 @@ a time. Nothing is imported that the caller has not imported already.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
@@ -15,6 +16,12 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def is_lazy(rows: object) -> bool:
     """Whether these are rows of a Dask collection."""
     return hasattr(rows, "__dask_graph__") and not isinstance(rows, type)
+
+
+def has_cluster() -> bool:
+    """Whether this program has made a Dask client, which is there still."""
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and distributed.client._get_global_client() is not None
 
 
 def collections() -> Any:

@@ -275,6 +275,16 @@ class Blocks(ABC):
         """
         return self
 
+    def surveyed(self) -> Blocks:
+        """Return these rows once all is known of them that models ask: how many they are, and their recipe.
+
+        Returns
+        -------
+        Blocks
+            The rows.
+        """
+        return self
+
     def on(self, client: Any) -> Blocks:
         """Return the same rows, to be worked through on a Dask cluster.
 
