@@ -10,7 +10,7 @@ import pickle
 import uuid
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -462,6 +462,18 @@ def with_sizes(arrays: list[Any]) -> list[Any]:
 
 def n_rows_of(piece: Any) -> int:
     return int(piece.shape[0])
+
+
+@contextmanager
+def local_cluster(workers: int) -> Iterator[distributed.Client]:
+    """The client of so many worker processes of one thread on this machine."""
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=None
+        ) as on,
+        distributed.Client(on) as client,
+    ):
+        yield client
 
 
 # ---- predictions ----
