@@ -305,6 +305,23 @@ class Blocks(ABC):
 
         return RemoteBlocks(self, client)
 
+    def opened_as(self, kind: Callable[..., Any], *arguments: Any) -> Any:
+        """Return other Blocks that are made by looking at these, wherever these are read.
+
+        Parameters
+        ----------
+        kind : callable
+            From Blocks and the arguments to Blocks.
+        *arguments : object
+            The arguments.
+
+        Returns
+        -------
+        Blocks
+            What it makes of these.
+        """
+        return kind(self, *arguments)
+
     def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
         """Return the blocks of a partition, to be sent to who folds it.
 

@@ -285,6 +285,13 @@ class RemoteBlocks(WrappedBlocks):
     def on(self, client: Any) -> Blocks:
         return RemoteBlocks(self.blocks, client)
 
+    def opened_as(self, kind: Callable[..., Any], *arguments: Any) -> Any:
+        if not self.travels:
+            return kind(self.blocks, *arguments)
+        made = self.engine.client.submit(kind, self.blocks, *arguments, pure=False).result()
+        made.engine = self.engine
+        return made
+
     @property
     def travels(self) -> bool:
         return self.blocks.part(0, 0, 1) is None
@@ -462,6 +469,17 @@ def with_sizes(arrays: list[Any]) -> list[Any]:
 
 def n_rows_of(piece: Any) -> int:
     return int(piece.shape[0])
+
+
+@contextmanager
+def connected(address: str) -> Iterator[distributed.Client]:
+    """The client of a scheduler at this address."""
+    try:
+        client = distributed.Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"there is no Dask scheduler at {address!r}: {str(error).splitlines()[0]}") from None
+    with client:
+        yield client
 
 
 @contextmanager
