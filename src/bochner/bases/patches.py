@@ -117,6 +117,7 @@ class PatchFeatures(Basis):
     """
 
     kind = PatchMap  # type: ignore[assignment]
+    map_: PatchMap  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -311,7 +312,7 @@ class PatchFeatures(Basis):
         return start.with_spread(centre.astype(np.float32), spread)
 
     def _keep(self, made: PatchMap) -> None:
-        self.map_ = made  # type: ignore[assignment]
+        self.map_ = made
         self.scale_, self._n_features_out = made.scale, made.columns
 
     def _settle(self, rows: Any, largest: float) -> None:

@@ -62,18 +62,16 @@ class TriangleSums:
         if not len(features):
             return
         size = float(len(y))
-        if weight is not None:
-            root, size = np.sqrt(weight)[:, None], float(weight.sum())
-            small = (
-                weight @ features, weight @ y, (features * root).T @ (y * root), ((y * root) ** 2).sum(axis=0)
-            )  # fmt: skip
-            features = features * root
-        else:
+        if weight is None:
             sum_z, sum_y, cross, square = small_sums(features, y)
-            small = sum_z, sum_y, cross, square.diagonal()
+            parts = [sum_z, sum_y, cross, square.diagonal()]
+        else:
+            root, size = np.sqrt(weight)[:, None], float(weight.sum())
+            sum_z, sum_y, features, y = weight @ features, weight @ y, features * root, y * root
+            parts = [sum_z, sum_y, features.T @ y, (y**2).sum(axis=0)]
         ops.add_to_triangle(features, self.triangle)
-        small = tuple(np.asarray(part, dtype=np.float64) for part in small)
-        self.others = [a + b for a, b in zip(self.others, small, strict=True)] if self.others else list(small)
+        small = [np.asarray(part, dtype=np.float64) for part in parts]
+        self.others = [a + b for a, b in zip(self.others, small, strict=True)] if self.others else small
         self.rows, self.weight = self.rows + len(y), self.weight + size
 
     def add_left_out(self) -> None:
