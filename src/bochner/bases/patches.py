@@ -305,8 +305,8 @@ class PatchFeatures(Basis):
     def _with_spread(self, start: PatchMap, rows: np.ndarray) -> PatchMap:
         """The map with the centre and spread that its columns have on sampled pictures."""
         first, total, squares = None, 0.0, 0.0  # sums of differences from a few pictures, which are small
-        for number in range(0, len(rows), AT_ONCE):
-            values = start.pooled_values(rows[number : number + AT_ONCE])
+        for at in range(0, len(rows), AT_ONCE):
+            values = start.pooled_values(rows[at : at + AT_ONCE])
             first = values.mean(axis=0) if first is None else first
             values -= first
             total, squares = total + values.sum(axis=0), squares + np.square(values).sum(axis=0)
