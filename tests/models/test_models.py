@@ -31,7 +31,7 @@ X = RNG.standard_normal((300, 4))
 Y = np.column_stack([np.sin(2 * X[:, 0]) + X[:, 1], X[:, 2] ** 2]) + 0.1 * RNG.standard_normal((300, 2))
 LABELS = np.array(["a", "b", "c"])[(X[:, 0] > 0).astype(int) + (X[:, 0] + X[:, 1] > 1)]
 WEIGHT = RNG.uniform(0.2, 2, 300)
-SOLVERS = ("cholesky", "dual", "cg")
+SOLVERS = ("cholesky", "dual", "triangle", "cg")
 
 
 def fourier(m=80, **more):

@@ -1,4 +1,4 @@
-"""Who learns from pictures beside us, each for some seconds of the processors: a small convolutional network, trees, a perceptron."""
+"""Who learns from pictures beside us, for our seconds of the processors: a convolutional network, trees, a network."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from .conjugate_gradient import solve_products
 from .primal import noise_variance
 from .problem import Problem, fold_of
 
-TOLERANCE, ROUGH = 1e-7, 1e-3  # relative residuals: of the solution, and of models that judge penalties
+TOLERANCE, ROUGH = 1e-9, 1e-3  # relative residuals: of the solution, and of models that judge penalties
 MOST = 200  # iterations, after which a factor of the matrix itself is made
 SUM_ROWS = 8192  # rows of a block: the sums are read and written once for each
 PIECE = 512  # rows of a lot that one thread multiplies in float64
