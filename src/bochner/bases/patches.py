@@ -309,12 +309,13 @@ class PatchFeatures(Basis):
 
     def _with_spread(self, start: PatchMap, rows: np.ndarray) -> PatchMap:
         """The map with the centre and spread that its columns have on sampled pictures."""
-        first, total, squares = None, 0.0, 0.0  # sums of differences from a few pictures, which are small
+        # Sums of differences from what a few pictures have, which are small.
+        first = start.pooled_values(rows[:AT_ONCE]).mean(axis=0)
+        total, squares = np.zeros_like(first), np.zeros_like(first)
         for at in range(0, len(rows), AT_ONCE):
-            values = start.pooled_values(rows[at : at + AT_ONCE])
-            first = values.mean(axis=0) if first is None else first
-            values -= first
-            total, squares = total + values.sum(axis=0), squares + np.square(values).sum(axis=0)
+            values = start.pooled_values(rows[at : at + AT_ONCE]) - first
+            total += values.sum(axis=0)
+            squares += np.square(values).sum(axis=0)
         mean = total / len(rows)
         centre, spread = first + mean, np.sqrt((squares / len(rows) - mean**2).clip(min=0.0))
         usual = float(np.median(spread[spread > 0])) if (spread > 0).any() else 1.0
