@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 
 from . import ops
-from .arrays import Array, cast, constant, contiguous, dtype_name, empty, is_integer, like, namespace
+from .arrays import Array, cast, constant, contiguous, dtype_name, empty, is_csr, is_integer, like, namespace
 from .ops import threads
 
 NEVER_ADDED = "the rows to take away were not all added before, with these features and weights."
@@ -91,7 +91,7 @@ class Moments:
     """
 
     rows: int
-    weight: Array
+    weight: Array | float
     sum_z: Array
     sum_y: Array
     gram: Array
@@ -123,7 +123,7 @@ class Moments:
             wide_z = features if scipy.sparse.issparse(features) else cast(features, "float64")
             sums = cast(wide_z.T @ weight, "float64"), weight @ cast(y, dtype_name(weight))
             return cls(n, float(weight.sum()), *sums, weighted.gram, weighted.cross, weighted.square)
-        if scipy.sparse.issparse(features):
+        if is_csr(features):
             features = features.astype(wide(features))
             gram = (features.T @ features).toarray()
         else:
@@ -445,7 +445,7 @@ def wide(numbers: Array) -> str:
 
 def times_rows(features: Array, factor: Array) -> Array:
     """Each row times its factor, in float64."""
-    if scipy.sparse.issparse(features):
+    if is_csr(features):
         return scipy.sparse.diags_array(factor) @ features.astype(np.float64)
     return cast(features, "float64") * factor[:, None]
 

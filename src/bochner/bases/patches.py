@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array, cast
 from ..fields import (
     LARGEST,
     Check,
@@ -218,12 +219,12 @@ class PatchFeatures(Basis):
         self.seed_ = draw_seed(self.random_state)
         rows = to_dense(different_rows(rows))
         quantizer = choose_quantizer(rows, may_shift=False) if self.is_integer else None
-        pixels = rows.astype(np.float64) if quantizer is None else quantizer(rows).astype(np.float64)
+        pixels = rows.astype(np.float64) if quantizer is None else cast(quantizer(rows), "float64")
         start = self._first_map(pixels, geometry, quantizer)
         self._keep(self._with_spread(self._with_filters(start, pixels), rows))
         return self
 
-    def _first_map(self, pixels: np.ndarray, geometry: Geometry, quantizer: Quantizer | None) -> PatchMap:
+    def _first_map(self, pixels: Array, geometry: Geometry, quantizer: Quantizer | None) -> PatchMap:
         """The map of random filters, with contrast and whitening of sampled patches; columns have no spread yet."""
         bytes_given = quantizer is not None and quantizer.high == 255
         reach = RANGE if bytes_given else float(np.quantile(np.abs(pixels), BULK)) or 1.0
@@ -257,7 +258,7 @@ class PatchFeatures(Basis):
         """Whether features of patches are never negative."""
         return self.basis is None or getattr(self.basis, "activation", None) in ("relu", "sigmoid")
 
-    def _sampled(self, pixels: np.ndarray, geometry: Geometry, name: str, most: int) -> np.ndarray:
+    def _sampled(self, pixels: Array, geometry: Geometry, name: str, most: int) -> np.ndarray:
         """Pairs (picture, patch), each pair at most once, drawn from a stream."""
         pairs = len(pixels) * geometry.count
         order = np.argsort(Stream(self.seed_, name).bits(0, pairs)[:, 0], kind="stable")[: min(most, pairs)]
@@ -277,7 +278,7 @@ class PatchFeatures(Basis):
             few = np.clip(np.rint(CODES * few), -127, 127).astype(np.int8)
         return inner.fit_sample(few, float(np.abs(few).max())).map_
 
-    def _with_filters(self, start: PatchMap, pixels: np.ndarray) -> PatchMap:
+    def _with_filters(self, start: PatchMap, pixels: Array) -> PatchMap:
         """The map with sampled patches as its directions, if asked for: whitened, and as long as normal ones."""
         self.filter_places_ = np.empty((0, 2), dtype=np.int64)
         if self.filters == "random":
@@ -300,7 +301,7 @@ class PatchFeatures(Basis):
         directions = whitened / np.where(lengths > 0, lengths, 1.0) * np.sqrt(whitened.shape[1])
         return start.with_filters(directions)
 
-    def _with_spread(self, start: PatchMap, rows: np.ndarray) -> PatchMap:
+    def _with_spread(self, start: PatchMap, rows: Array) -> PatchMap:
         """The map with the centre and spread that its columns have on sampled pictures."""
         pooled = [start.pooled_values(rows[part]) for part in np.array_split(np.arange(len(rows)), -(-len(rows) // 16))]
         values = np.concatenate(pooled)

@@ -39,7 +39,9 @@ def principal_of_moments(moments: Moments, scale: float, count: int) -> Principa
     if total <= NOISE * size:  # all rows are one
         covariance[:], total = 0.0, 0.0
     values, vectors = eigh(covariance, subset_by_index=[m - count, m - 1], overwrite_a=True)
-    return Principal(signed(vectors[:, ::-1].T), np.maximum(values[::-1], 0.0), total, centered.mean_z, moments.rows)
+    return Principal(
+        signed(vectors[:, ::-1].T), np.maximum(values[::-1], 0.0), total, np.asarray(centered.mean_z), moments.rows
+    )
 
 
 @dataclass

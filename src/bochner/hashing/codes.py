@@ -19,7 +19,7 @@ from ..bases.base import Basis, Bounds
 from ..fields import either, nothing, numbers, whole
 from ..kernels import Collision, Kernel
 from ..kernels.base import as_rows
-from ..maps import UnitMap, Units, Weights
+from ..maps import Drawn, UnitMap, Units, Weights
 from ..maps.base import read_only
 from ..maps.quantize import round_digits
 from ..maps.rows import require_arrays
@@ -65,7 +65,7 @@ class HashMap(UnitMap):
     def first_column(self, unit: int) -> int:
         return unit
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         stream = Stream(self.seed, "hash")
         normal = stream.normal_int8 if self.is_integer else stream.normal
         return (normal(start * self.pool_size, stop * self.pool_size, self.inputs),)

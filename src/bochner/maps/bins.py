@@ -18,7 +18,7 @@ from ..fields import LARGEST, number, whole
 from ..kernels import Binning, Kernel
 from ..streams import Stream
 from .rows import require_arrays
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,7 +61,7 @@ class BinsMap(UnitMap):
         if first == 0:
             yield slice(0, self.columns), self(X)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         d = self.inputs
         pitch = self.bandwidth * Stream(self.seed, "pitch").gamma(2.0, start, stop, d)
         shift = pitch * Stream(self.seed, "shift").uniform(start, stop, d)

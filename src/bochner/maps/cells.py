@@ -20,13 +20,13 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
-from ..arrays import Array, constant, empty
+from ..arrays import Array, cast, constant, empty
 from ..fields import Check, either, nothing, numbers, whole
 from ..kernels import AxisCells, Kernel, ObliqueCells
 from ..streams import Stream
 from .base import read_only
 from .rows import require_arrays
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 DEEPEST = 16  # comparisons of a tree
 SPARSE_DEPTH = 3  # from which on cells are CSR: an eighth of the columns is filled, or less
@@ -122,7 +122,7 @@ class CellsMap(UnitMap):
         height = constant(self.height, tuple(cells.shape), cells, self.output_dtype(X).name)
         return ops.gates(cells, height, self.cells_of_tree)
 
-    def _rows_of(self, cells: np.ndarray, X: Any) -> scipy.sparse.csr_matrix:
+    def _rows_of(self, cells: Array, X: Any) -> scipy.sparse.csr_matrix:
         """The same as a CSR matrix, whose columns ascend in each row."""
         n, trees = cells.shape
         shape = (n, trees * self.cells_of_tree)
@@ -162,7 +162,7 @@ class AxisCellsMap(CellsMap):
     def units(self) -> Units:
         return Units(self.trees, 2 * self.depth + 1, self.depth)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         columns = self._drawn_columns(start, stop)
         which = Stream(self.seed, "thresholds").integers(start, stop, self.thresholds.shape[1], self.depth)
         return columns.astype(np.int32), self.thresholds[columns, which], self._flips(start, stop)
@@ -206,7 +206,7 @@ class ObliqueCellsMap(CellsMap):
     def units(self) -> Units:
         return Units(self.trees, self.depth * (self.inputs + 1) + 1, self.depth)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         depth, stream = self.depth, Stream(self.seed, "directions")
         which = Stream(self.seed, "anchors").integers(start, stop, len(self.anchors), depth).ravel()
         if self.quantizer is None:
@@ -214,7 +214,7 @@ class ObliqueCellsMap(CellsMap):
             thresholds = np.einsum("td,td->t", directions, self.anchors[which])
         else:
             directions = stream.normal_int8(start * depth, stop * depth, self.inputs)
-            codes = self.quantizer(self.anchors).astype(np.int32)
+            codes = cast(self.quantizer(self.anchors), "int32")
             thresholds = np.einsum("td,td->t", directions.astype(np.int32), codes[which])
         return directions, thresholds.reshape(-1, depth), self._flips(start, stop)
 

@@ -18,7 +18,7 @@ from ..kernels import Radial
 from .base import read_only
 from .frequencies import TURN, FrequencyMap, turns_to_words
 from .hadamard import draw_expansions, padded_size
-from .units import Units, Weights
+from .units import Drawn, Units, Weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,7 +49,7 @@ class FastfoodMap(FrequencyMap):
     def first_column(self, unit: int) -> int:
         return min(2 * unit * self.size, self.columns)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         size = self.size
         expansion = draw_expansions(self.seed, start, stop, size, self.is_integer)
         assert isinstance(self.kernel, Radial)

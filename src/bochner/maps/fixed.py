@@ -16,7 +16,7 @@ from ..fields import numbers
 from ..kernels import Kernel
 from .base import read_only
 from .frequencies import TURN, WaveMap, turns_to_words
-from .units import Units, Weights
+from .units import Drawn, Units, Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class FixedFourierMap(WaveMap):
     def wave_vectors(self) -> np.ndarray:
         return self.frequencies
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         words, table = self.phase_words(start, stop), self.frequencies[start:stop]
         if not self.is_integer:
             return table.copy(), words

@@ -18,7 +18,7 @@ from ..kernels import Coordinatewise, NormalMixture, Radial, ShiftInvariant
 from ..streams import Stream, int8_normal_deviation, uniform_from_bits
 from .frequencies import TURN, FrequencyMap, turns_to_words
 from .hadamard import give_length
-from .units import Units, Weights
+from .units import Drawn, Units, Weights
 
 SOBOL_LIMIT = qmc.Sobol.MAXDIM
 SAMPLINGS = ("iid", "orthogonal", "qmc")
@@ -49,7 +49,7 @@ class FourierMap(FrequencyMap):
     def is_prefix(self, columns: int) -> bool:
         return not self.pairs or super().is_prefix(columns)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         words = self.phase_words(start, stop)
         if self.is_integer:
             return (*self._integer_frequencies(start, stop), words)
@@ -136,14 +136,14 @@ class FourierMap(FrequencyMap):
             groups.append((q * np.sign(np.diagonal(r))).T)
         return np.vstack(groups)[start % d :][: stop - start]
 
-    def _integer_frequencies(self, start: int, stop: int) -> Weights:
+    def _integer_frequencies(self, start: int, stop: int) -> Drawn:
         """int8 normal directions with a phase multiplier each; 32-bit phases where coordinates have another law."""
         assert self.quantizer is not None
         kernel, per_code = self.kernel, self.quantizer.step / (TURN * self.bandwidth)
         if isinstance(kernel, Coordinatewise):
             return (turns_to_words(self._coordinates(kernel, start, stop) * per_code),)
         directions, lengths = self._integer_directions(start, stop)
-        return directions, turns_to_words(lengths * per_code)
+        return np.asarray(directions), np.asarray(turns_to_words(lengths * per_code))
 
     def _integer_directions(self, start: int, stop: int) -> Weights:
         """int8 normal directions, and what each is to be multiplied by for bandwidth 1."""

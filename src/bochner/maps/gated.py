@@ -18,7 +18,7 @@ from ..fields import flag, whole
 from ..kernels import Gated, Kernel
 from ..streams import Stream
 from .rows import require_arrays
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,7 +86,7 @@ class GatedMap(UnitMap):
             out[rows] += moveaxis(moveaxis(chosen, 2, 1) @ values, 1, 2) / np.sqrt(self.unit_count)
         return out
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         d, q = self.inputs, self.pool_size
         gates, values = Stream(self.seed, "gates"), Stream(self.seed, "values")
         if self.is_integer:

@@ -16,10 +16,10 @@ from ..arrays import Array, cast, constant, dtype_name, namespace, scalar
 from ..fields import either, flag, nothing, whole
 from ..kernels import Kernel, Maxout, maximum_mean
 from ..streams import Stream, int8_normal_deviation
-from .hadamard import Expansion, draw_expansions, padded_size
+from .hadamard import draw_expansions, padded_size
 from .quantize import round_digits
 from .rows import row_norms, squared_lengths, to_dense
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 CALIBRATION_SHIFT = 24  # fractional bits of the calibration of integer Hadamard projections
 
@@ -110,7 +110,7 @@ class MaxoutMap(UnitMap):
             out -= maximum_mean(self.pool_size) * unit[:, :, None] * coefficients.sum(axis=0)
         return out / np.sqrt(self.columns)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         d, q = self.inputs, self.pool_size
         if self.structured:
             return self._draw_structured(start, stop)
@@ -153,7 +153,7 @@ class MaxoutMap(UnitMap):
             return ops.project_maxout(X, weights[0], self.pool_size, centre, *scale)
         if self.structured:
             *expansion, multipliers, kept = weights
-            raw = ops.fastfood_integer(X, *Expansion(*expansion), self.shift)
+            raw = ops.fastfood_integer(X, *expansion, self.shift)
             h = self._pool_blocks(ops.calibrate(raw, multipliers.ravel(), CALIBRATION_SHIFT))[:, : int(kept)]
         else:
             h = self._pool(ops.project(X, weights[0]), weights[1])
@@ -202,7 +202,7 @@ class MaxoutMap(UnitMap):
             chosen[:, j] = np.where(taken, last, candidate)
         return chosen
 
-    def _draw_structured(self, start: int, stop: int) -> Weights:
+    def _draw_structured(self, start: int, stop: int) -> Drawn:
         """Group g of units has the expansions g q .. g q + q - 1: projection j of its units is a row of the j-th."""
         q, size = self.pool_size, self.size
         expansion = draw_expansions(self.seed, start * q, stop * q, size, self.is_integer)

@@ -29,7 +29,7 @@ from .base import FeatureMap, read_only
 from .cache import WEIGHTS
 from .quantize import Quantizer, choose_quantizer
 from .rows import in_precision, require_arrays, to_dense
-from .units import UnitMap, Weights
+from .units import Drawn, UnitMap
 
 LARGEST_CODE = 8191  # of an entry of the matrix: 14 bits
 MOST_BITS = 30  # of the shift
@@ -190,7 +190,7 @@ class Metric(FeatureMap):
         entries, offset, shift = WEIGHTS.get((self.identity(), "integers"), self._integers)
         return IntegerMatrix(entries, offset, int(shift))
 
-    def _integers(self) -> Weights:
+    def _integers(self) -> Drawn:
         assert self.quantizer is not None
         unit = self.quantizer.step if self.target is None else self.target.step
         ratio = self.matrix * (self.quantizer.step / unit)

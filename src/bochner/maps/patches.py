@@ -233,7 +233,7 @@ class PatchMap(FeatureMap):
         values = values * like(shares.astype(dtype_name(values)), values)
         return namespace(values).sqrt(values) if self.pooling == "root" else values
 
-    def pooled_values(self, X: Any) -> np.ndarray:
+    def pooled_values(self, X: Any) -> Array:
         """Compute the columns before they are of one spread: what their centre and spread are measured by.
 
         Parameters
@@ -246,7 +246,8 @@ class PatchMap(FeatureMap):
         ndarray of shape (n_pictures, columns)
             Means, roots or the largest; of integers sums, and roots of sums.
         """
-        values = self.pool(self.patches(self.rows(X)), 0, self.map.units.number).astype(np.float64)
+        values = self.pool(self.patches(self.rows(X)), 0, self.map.units.number)
+        values = cast(values, "float64")
         return np.sqrt(values) if self.is_integer and self.pooling == "root" else values
 
     def with_filters(self, filters: np.ndarray) -> PatchMap:
@@ -366,7 +367,7 @@ class PatchMap(FeatureMap):
             raise ValueError("gradients need pooling='mean' or 'root'.")
         return np.stack([self._slope(row, coefficients) for row in to_dense(self.rows(X)).astype(np.float64)])
 
-    def _slope(self, picture: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    def _slope(self, picture: np.ndarray, coefficients: Array) -> np.ndarray:
         """Back through the spread, the pooling, the features of each cell, the whitening and the contrast."""
         geometry, size = self.geometry, self.geometry.pixels_of_patch
         normalized, divisor = (part[0] for part in self._normalized(picture[None]))

@@ -96,7 +96,7 @@ def fixed_point(ratio: float, bits: int = 15, largest_shift: int = 40) -> tuple[
     return int(np.clip(ratio * 2.0**shift + 0.5, 1, 2.0**30)), shift  # 31-bit values times this stay in 64 bits
 
 
-def projection_scale(norms: np.ndarray, reach: float, limit: int) -> tuple[int, int, float]:
+def projection_scale(norms: Array, reach: float, limit: int) -> tuple[int, int, float]:
     """(multiplier, shift, unit) that bring int8 projections of rows of such norms to at most `limit`.
 
     As many deviations as `reach` fit at a typical large norm; a rescaled number times `unit` is a projection of codes

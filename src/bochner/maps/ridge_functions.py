@@ -16,10 +16,10 @@ from .. import ops, portable
 from ..arrays import Array, cast, dtype_name, is_torch, scalar
 from ..fields import LARGEST, number, text, whole
 from ..kernels import Kernel, Ridge, activation_function
+from ..kernels.ridge import Activation
 from ..streams import Stream
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
-Activation = str | Callable[[np.ndarray], np.ndarray]
 # Activations of the integer tables, without libm; a callable is tabulated as it is.
 PORTABLE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "sigmoid": portable.sigmoid,
@@ -70,7 +70,7 @@ class RidgeMap(UnitMap):
     def length(self) -> float:
         return self.weight_scale
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         stream, d = Stream(self.seed, "weights"), self.inputs
         bias = self.bias_scale * Stream(self.seed, "bias").normal(start, stop)[:, 0]
         if not self.is_integer:

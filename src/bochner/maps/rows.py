@@ -35,7 +35,7 @@ def as_matrix(X: Any, bytes_stay: bool) -> Any:
     return X if dtype_name(X) in kept else cast(X, "float64")
 
 
-def to_dense(X: Any) -> np.ndarray:
+def to_dense(X: Any) -> Any:
     return X.toarray() if scipy.sparse.issparse(X) else X
 
 
@@ -48,7 +48,7 @@ def require_arrays(X: Any, what: str) -> None:
 def squared_lengths(X: Array) -> Array:
     """|x|^2 of each dense row, summed in float64: exact for numbers of 8 bits."""
     if is_torch(X):
-        return cast(X, "float64").square().sum(dim=1)
+        return (cast(X, "float64") ** 2).sum(axis=1)
     return np.einsum("nd,nd->n", X, X, dtype=np.float64)  # without a copy in float64
 
 

@@ -16,7 +16,7 @@ from ..arrays import Array, scalar
 from ..fields import LARGEST, number, text
 from ..kernels import Kernel, NormalStump, UniformStump
 from ..streams import Stream
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,7 +48,7 @@ class StumpsMap(UnitMap):
     def first_column(self, unit: int) -> int:
         return unit
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         coordinates = Stream(self.seed, "coordinates").integers(start, stop, self.inputs)[:, 0]
         stream = Stream(self.seed, "thresholds")
         if self.thresholds == "normal":

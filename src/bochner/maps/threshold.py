@@ -17,7 +17,7 @@ from ..fields import number
 from ..kernels import Kernel, Ridge
 from ..streams import Stream, int8_normal_deviation
 from .quantize import Quantizer
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 REACH = 4.5  # of z, which is about 1: features of integers end there
 
@@ -57,7 +57,7 @@ class ThresholdMap(UnitMap):
     def exact_kernel(self) -> Kernel:
         return Ridge(SoftThreshold(self.least), 1.0 / float(np.sqrt(self.inputs)), 0.0)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         stream = Stream(self.seed, "directions")
         return ((stream.normal_int8 if self.is_integer else stream.normal)(start, stop, self.inputs),)
 

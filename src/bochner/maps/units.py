@@ -30,7 +30,8 @@ from .rows import require_arrays
 MOST_UNITS = 1 << 20  # of a map from a file, if it has fewer columns
 SEEDS = 1 << 64
 
-Weights = tuple[Array, ...]
+Weights = tuple[Array, ...]  # beside rows of any library
+Drawn = tuple[np.ndarray, ...]
 
 
 class Units(NamedTuple):
@@ -113,7 +114,7 @@ class UnitMap(FeatureMap):
         """
 
     @abstractmethod
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         """Draw the weights of units start..stop-1, from streams alone; floats in float64.
 
         Parameters
@@ -250,7 +251,7 @@ class UnitMap(FeatureMap):
     def has_prefixes(self) -> bool:
         return self.is_prefix(self.columns)
 
-    def weights(self, start: int = 0, stop: int | None = None, dtype: DTypeLike = np.float64) -> Weights:
+    def weights(self, start: int = 0, stop: int | None = None, dtype: DTypeLike = np.float64) -> Drawn:
         """Return the weights of some units, or of all; they are kept in a cache.
 
         Parameters
@@ -271,13 +272,13 @@ class UnitMap(FeatureMap):
         dtype = np.dtype(dtype if np.dtype(dtype).kind == "f" else np.float64)
         key = (self.identity(), dtype.str, start, last)
 
-        def draw() -> Weights:
+        def draw() -> Drawn:
             drawn = self._with_filters(self.draw(start, last), start, last)
             return tuple(w.astype(dtype, copy=False) if w.dtype == np.float64 else w for w in drawn)
 
         return WEIGHTS.get(key, draw)
 
-    def _with_filters(self, drawn: Weights, start: int, stop: int) -> Weights:
+    def _with_filters(self, drawn: Drawn, start: int, stop: int) -> Drawn:
         """The weights with the given directions in place of those drawn, if there are such."""
         if self.filters is None:
             return drawn

@@ -110,7 +110,7 @@ class KernelRidgeModel(BaseEstimator):
         """The penalty, and the coefficients at it with scores of rows left out."""
         self._dual = None
         if self.invariants:
-            by_folds = FromVMatrix(rows.kernel, rows.block, rows.intercept, self._classifies)
+            by_folds = FromVMatrix(np.asarray(rows.kernel), rows.block, rows.intercept, self._classifies)
             chosen = by_folds.choose(asked)
             return by_folds.solve(chosen), chosen
         chosen = FromKernel(rows, self._classifies).choose(asked)

@@ -41,8 +41,9 @@ class Tally:
 
     @classmethod
     def of_moments(cls, moments: Moments) -> Tally:
-        sums = moments.sum_z.astype(np.float64), np.diagonal(moments.gram).astype(np.float64)
-        return cls(moments.rows, *sums, np.empty(0), np.empty((0, len(moments.sum_z))))
+        sums = (np.asarray(part, dtype=np.float64) for part in (moments.sum_z, moments.gram.diagonal()))
+        sum_z, squares = sums
+        return cls(moments.rows, sum_z, squares, np.empty(0), np.empty((0, len(moments.sum_z))))
 
     def __iadd__(self, other: Tally) -> Tally:
         return Tally(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))

@@ -221,6 +221,7 @@ class DistributionModel(Spectral, BaseEstimator):
 
     def _weights(self, sample_weight: VectorLike | None, sizes: np.ndarray) -> np.ndarray | None:
         weight = check_weights(sample_weight, len(sizes))
+        weight = None if weight is None else np.asarray(weight)
         if self.half_size is None:
             return weight
         of_size = sizes / (sizes + float(self.half_size))

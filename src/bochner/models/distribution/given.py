@@ -9,7 +9,7 @@ import numpy as np
 
 from ...bases.base import Basis, Bounds
 from ...kernels import Kernel
-from ...maps import FeatureMap, UnitMap, Units, Weights
+from ...maps import Drawn, FeatureMap, UnitMap, Units, Weights
 from ...typing import RandomStateLike
 
 
@@ -29,7 +29,7 @@ class InputsMap(UnitMap):
     def first_column(self, unit: int) -> int:
         return unit
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         return (np.arange(start, stop),)
 
     def apply(self, X: Any, weights: Weights) -> np.ndarray:
