@@ -20,7 +20,7 @@ from .validation import require_integer
 
 try:
     import torch
-    from torch import nn
+    from torch import Tensor, nn
 except ImportError:
     raise ImportError("bochner.nn needs torch: pip install torch.") from None
 
@@ -39,7 +39,7 @@ class BasisLayer(nn.Module):
         self.in_features = int(self.basis.n_features_in_)
         self.out_features = int(self.basis.n_components)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         """Compute the features of rows.
 
         Parameters
@@ -56,7 +56,7 @@ class BasisLayer(nn.Module):
             raise ValueError(f"the layer takes {self.in_features} columns; the input has {x.shape[-1]}.")
         return self._features(x)
 
-    def _features(self, x: Any) -> Any:
+    def _features(self, x: Tensor) -> Tensor:
         """The features of rows of the right width."""
         raise NotImplementedError
 
@@ -70,7 +70,7 @@ class BasisLayer(nn.Module):
             self._keep(name, weights, dtype, device)
         self.register_buffer("permutation", torch.tensor(permutation, dtype=torch.int64, device=device))
 
-    def _expand(self, x: Any) -> Any:
+    def _expand(self, x: Tensor) -> Tensor:
         return torch_reference.fastfood(x, self.signs, self.permutation, self.gaussian, self.calibration)
 
     @property
@@ -149,7 +149,7 @@ class FourierLayer(BasisLayer):
         self._keep("frequencies", directions, dtype, device)
         self._keep("phases", words * (TURN * 2.0**-32), dtype, device)
 
-    def _features(self, x: Any) -> Any:
+    def _features(self, x: Tensor) -> Tensor:
         return torch_reference.dense_cos_sin(x, self.frequencies, self.phases, self._height)
 
 
@@ -191,7 +191,7 @@ class FastfoodLayer(BasisLayer):
         self._keep("phases", words * (TURN * 2.0**-32), dtype, device)
         self.frequencies = int(kept)
 
-    def _features(self, x: Any) -> Any:
+    def _features(self, x: Tensor) -> Tensor:
         return torch_reference.cos_sin(self._expand(x)[..., : self.frequencies], self.phases, self._height)
 
 
@@ -240,11 +240,11 @@ class MaxoutLayer(BasisLayer):
         if choices:
             self.register_buffer("choices", torch.tensor(choices[0], dtype=torch.int64, device=device))
 
-    def _features(self, x: Any) -> Any:
+    def _features(self, x: Tensor) -> Tensor:
         largest = self._pools(x).amax(dim=-1) - self.mean * torch.linalg.vector_norm(x, dim=-1, keepdim=True)
         return largest * float(1.0 / np.sqrt(self.out_features))
 
-    def _pools(self, x: Any) -> Any:
+    def _pools(self, x: Tensor) -> Tensor:
         """The projections of each unit, (..., m, q)."""
         if self.basis.structured:  # projection j of every unit comes from expansion j of its group
             groups = self._expand(x).unflatten(-1, (-1, self.pool_size, self.signs.shape[-1])).mT

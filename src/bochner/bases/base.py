@@ -17,7 +17,7 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array, like, to_host
+from ..arrays import Array, Rows, like, to_host
 from ..fields import names, require_sound, whole
 from ..maps import LIMITS, PRECISIONS, UnitMap
 from ..maps.base import frozen
@@ -97,7 +97,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     # ---- what a basis declares ----
 
     @abstractmethod
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         """Check the parameters and set the fitted numbers, from sampled rows and the largest |x| of all rows."""
 
     @abstractmethod
@@ -131,7 +131,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         sample = like(sample_rows(rows.shape[0], SAMPLE, seed=0), rows)
         return self._fit_rows(to_host(rows[sample]), largest_size(rows))
 
-    def fit_sample(self, rows: Any, largest: float) -> Self:
+    def fit_sample(self, rows: Rows, largest: float) -> Self:
         """Do what `fit` does from sampled rows alone: for rows that are not in memory.
 
         Parameters
@@ -153,7 +153,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
-    def _fit_rows(self, rows: Any, largest: float) -> Self:
+    def _fit_rows(self, rows: Rows, largest: float) -> Self:
         require_integer("n_components", self.n_components)
         if self.precision is not None:
             require_choice("precision", self.precision, PRECISIONS)
@@ -190,7 +190,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """
         return self.features(X)
 
-    def features(self, X: MatrixLike) -> Any:
+    def features(self, X: MatrixLike) -> Rows:
         """Compute the features as a numpy array or CSR matrix, whatever `set_output` says.
 
         Parameters
@@ -384,7 +384,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         basis.map_.require_room()
         return basis
 
-    def _require_settled(self, example: Any) -> None:
+    def _require_settled(self, example: Basis) -> None:
         """Refuse fitted values from a file that do not go with each other; `example` was fitted to made-up rows."""
 
     def _example_columns(self, columns: int) -> int:
@@ -466,12 +466,12 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         shared = {part.precision for part in parts}
         return BasisUnion([clone(part) for part in parts], precision=shared.pop() if len(shared) == 1 else None)
 
-    def _checked(self, X: MatrixLike, reset: bool = False) -> Any:
+    def _checked(self, X: MatrixLike, reset: bool = False) -> Rows:
         """X as a float (or, for integer precisions, also 8-bit) matrix, dense or CSR, of the columns of the fit."""
         floats = ["float64", "float32"]
         dtypes = [*floats, "uint8", "int8"] if self.is_integer and self.kind.takes_bytes else floats
         return checked_rows(self, X, dtypes, reset)
 
-    def _validate(self, X: MatrixLike, reset: bool) -> Any:
+    def _validate(self, X: MatrixLike, reset: bool) -> Rows:
         """Checked rows in the precision of the basis; NaN and infinity are refused."""
         return in_precision(self._checked(X, reset), self.precision)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..arrays import Array, as_rows, cast, dtype_name, is_torch
+from ..arrays import Array, Rows, as_rows, cast, dtype_name, is_torch
 from ..validation import require_numbers
 
 
-def checked_rows(estimator: Any, X: Any, dtypes: Sequence[str], reset: bool) -> Any:
+def checked_rows(estimator: Any, X: Rows, dtypes: Sequence[str], reset: bool) -> Rows:
     """X as a matrix, dense or CSR, of one of these dtypes, else of the first; of the columns of the fit unless `reset`.
 
     A tensor stays a tensor, on its device. Whether numbers are finite is not looked at.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Rows
 from ..maps.base import FeatureMap, frozen
 from ..maps.design import DesignMap
 from ..maps.linear import LinearPart
@@ -46,7 +46,7 @@ class Design:
         """The map of the basis, after the metric."""
         return self.basis.map_ if self.metric is None else Metric(self.basis.map_, self.metric, self.codes)
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Any) -> Rows:
         """All columns of some rows (n, n_components), dense or CSR."""
         return self.map(X)
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array, cast
+from ..arrays import Array, Rows, cast
 from ..fields import (
     LARGEST,
     Check,
@@ -209,7 +209,7 @@ class PatchFeatures(Basis):
             raise ValueError(f"image_shape={self.image_shape!r} has {geometry.pixels} pixels; X has {columns} columns.")
         return geometry
 
-    def _fit_rows(self, rows: Any, largest: float) -> Self:
+    def _fit_rows(self, rows: Rows, largest: float) -> Self:
         require_integer("n_filters", self.n_filters)
         require_choice("filters", self.filters, ["patches", "random"])
         require_choice("pooling", self.pooling, ["auto", *POOLINGS])
@@ -315,7 +315,7 @@ class PatchFeatures(Basis):
         self.map_ = made  # type: ignore[assignment]
         self.scale_, self._n_features_out = made.scale, made.columns
 
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         raise NotImplementedError("patches are fitted as a whole")
 
     def _own_fields(self) -> dict[str, Any]:
@@ -325,7 +325,7 @@ class PatchFeatures(Basis):
     def bounds(self) -> Bounds:
         raise ValueError("there is no bound for pooled features of patches: ask the basis on patches.")
 
-    def _checked(self, X: MatrixLike, reset: bool = False) -> Any:
+    def _checked(self, X: MatrixLike, reset: bool = False) -> Rows:
         pictures = len(getattr(X, "shape", ())) > 2
         return super()._checked(X.reshape(len(X), -1) if pictures else X, reset)  # type: ignore[union-attr,arg-type]
 

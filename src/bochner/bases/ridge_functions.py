@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Rows
 from ..kernels.ridge import Activation
 from ..maps.quantize import fixed_point, round_digits
 from ..maps.ridge_functions import PORTABLE, RidgeMap, activation_table, table_cell
@@ -92,7 +93,7 @@ class RandomRidge(Basis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: np.ndarray, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         if not callable(self.activation):
             require_choice("activation", self.activation, PORTABLE)
         require_positive("scale", self.scale)

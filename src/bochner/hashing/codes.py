@@ -14,7 +14,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ops
-from ..arrays import Array, cast, dtype_name, like, to_numpy
+from ..arrays import Array, Rows, cast, dtype_name, like, to_numpy
 from ..bases.base import Basis, Bounds
 from ..fields import either, nothing, numbers, whole
 from ..kernels import Collision, Kernel
@@ -49,13 +49,13 @@ class HashMap(UnitMap):
     def exact_kernel(self) -> Kernel:
         return Collision(self.pool_size)
 
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Any = None) -> np.ndarray:
         require_arrays(X, "the exact kernel")
         seen = (None if rows is None else as_rows(self.rows(rows)) for rows in (X, Z))
         origin = 0.0 if self.center is None else self.center
         return self.exact_kernel()(*(None if rows is None else rows - origin for rows in seen))
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Rows) -> np.dtype:
         return np.dtype(np.uint8 if self.pool_size <= 256 else np.uint16)
 
     @property
@@ -70,7 +70,7 @@ class HashMap(UnitMap):
         normal = stream.normal_int8 if self.is_integer else stream.normal
         return (normal(start * self.pool_size, stop * self.pool_size, self.inputs),)
 
-    def project(self, X: Any, weights: Weights) -> Array:
+    def project(self, X: Rows, weights: Weights) -> Array:
         """<w, x - center> of prepared rows: floats, or exact integers."""
         (directions,) = weights
         if self.is_integer:
@@ -88,10 +88,10 @@ class HashMap(UnitMap):
             return 0
         return ops.project(self.prepared(like(self.center[None, :], directions)), directions)
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         return cast(ops.winners(self.project(X, weights), self.pool_size), self.output_dtype(X).name)
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         if self.center is not None and bool((self._integer_offset(weights[0]) != 0).any()):
             return self.apply(X, weights)
         return cast(ops.project_winners(X, weights[0], self.pool_size), self.output_dtype(X).name)
@@ -280,7 +280,7 @@ class MaxoutHash(Basis):
         """Whether rounding may shift X: only if angles are not seen from the origin."""
         return bool(self.center)
 
-    def _fit_rows(self, rows: Any, largest: float) -> Self:
+    def _fit_rows(self, rows: Rows, largest: float) -> Self:
         require_integer("n_codes", self.n_codes)
         require_integer("pool_size", self.pool_size, 2)
         if self._q > LARGEST_POOL:
@@ -289,7 +289,7 @@ class MaxoutHash(Basis):
             require_choice("precision", self.precision, PRECISIONS)
         return super()._fit_rows(rows, largest)
 
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         self.scale_ = 1.0
         mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
         # A few digits, so that it does not hang on the last bits of a sum.

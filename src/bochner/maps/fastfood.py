@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, dtype_name
+from ..arrays import Array, Rows, dtype_name
 from ..fields import either, nothing, numbers, whole
 from ..kernels import Radial
 from .base import read_only
@@ -99,12 +99,12 @@ class FastfoodMap(FrequencyMap):
                 f"{factors.shape}."
             )
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         *expansion, calibration, words, kept = weights
         angles, height = self.as_angles(words, dtype_name(X)), self.height(dtype_name(X))
         return ops.fastfood_cos_sin(X, *expansion, calibration, int(kept), angles, height)
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         *expansion, multipliers, words, kept = weights
         table = self.cosine_table()
         return ops.fastfood_cos_sin_integer(X, *expansion, self.shift, multipliers.ravel(), int(kept), words, table)

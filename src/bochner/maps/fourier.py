@@ -6,13 +6,13 @@ Drawn: one frequency per pair of columns. Kernel: any shift-invariant one (Bochn
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.stats import qmc
 
 from .. import ops, portable
-from ..arrays import Array, dtype_name
+from ..arrays import Array, Rows, dtype_name
 from ..fields import flag, text
 from ..kernels import Coordinatewise, NormalMixture, Radial, ShiftInvariant
 from ..streams import Stream, int8_normal_deviation, uniform_from_bits
@@ -62,11 +62,11 @@ class FourierMap(FrequencyMap):
             alone = stop - 1 if odd_and_last else stop
         return self.drawn_phases(alone, stop)
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         directions, words = weights
         return ops.dense_cos_sin(X, directions, self.as_angles(words, dtype_name(X)), self.height(dtype_name(X)))
 
-    def apply_into(self, out: Array, X: Any, weights: Weights) -> None:
+    def apply_into(self, out: Array, X: Rows, weights: Weights) -> None:
         if self.is_integer:
             super().apply_into(out, X, weights)
             return
@@ -78,7 +78,7 @@ class FourierMap(FrequencyMap):
             return ops.has_fast("project_cos_sin") and not isinstance(self.kernel, Coordinatewise)
         return ops.projects_dense(dtype)
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         *directions, words = weights
         if len(directions) == 1:
             return ops.cos_sin_integer(ops.project_phase(X, directions[0]), words, self.cosine_table())

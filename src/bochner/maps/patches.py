@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, cast, dtype_name, empty, like, namespace
+from ..arrays import Array, Rows, cast, dtype_name, empty, like, namespace
 from ..fields import LARGEST, number, numbers, require_sound, text, whole
 from ..validation import require_integer
 from .base import FeatureMap, read_only
@@ -188,7 +188,7 @@ class PatchMap(FeatureMap):
         """What one deviation of a column is in integer features."""
         return CODES if self.map.limit <= 127 else FINE
 
-    def evaluate(self, X: Any) -> Any:
+    def evaluate(self, X: Rows) -> Rows:
         return self._of_units(to_dense(X), 0, self.map.units.number)
 
     def _of_units(self, X: Array, first: int, last: int) -> Array:
@@ -233,7 +233,7 @@ class PatchMap(FeatureMap):
         values = values * like(shares.astype(dtype_name(values)), values)
         return namespace(values).sqrt(values) if self.pooling == "root" else values
 
-    def pooled_values(self, X: Any) -> Array:
+    def pooled_values(self, X: Rows) -> Array:
         """Compute the columns before they are of one spread: what their centre and spread are measured by.
 
         Parameters
@@ -292,7 +292,7 @@ class PatchMap(FeatureMap):
         factor = like((1.0 / (self.spread[part] * np.sqrt(self.columns))).astype(dtype), pooled)
         return (pooled - like(self.centre[part].astype(dtype), pooled)) * factor
 
-    def rows(self, X: Any, finite: bool = True) -> Any:
+    def rows(self, X: Rows, finite: bool = True) -> Rows:
         X = super().rows(X, finite)
         return X if self.is_integer or dtype_name(X) in ("float32", "float64") else cast(X, "float64")
 
@@ -305,7 +305,7 @@ class PatchMap(FeatureMap):
     def tile_count(self, columns: int) -> int:
         return -(-self.map.units.number // self._units_per_tile(columns))
 
-    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         rows, count, step = to_dense(self.rows(X)), self.map.units.number, self._units_per_tile(columns)
         for start in range(first * step, count, step):
             stop = min(start + step, count)
@@ -342,10 +342,10 @@ class PatchMap(FeatureMap):
 
     # ---- functions of the features ----
 
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
         raise ValueError("PatchFeatures has no exact kernel: its columns are pooled and brought to one spread.")
 
-    def slopes(self, X: Any, coefficients: Array) -> Array:
+    def slopes(self, X: Rows, coefficients: Array) -> Array:
         """Compute the gradients at pictures of a linear function of the features: which pixels matter.
 
         Parameters

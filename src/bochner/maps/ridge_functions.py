@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .. import ops, portable
-from ..arrays import Array, cast, dtype_name, is_torch, scalar
+from ..arrays import Array, Rows, cast, dtype_name, is_torch, scalar
 from ..fields import LARGEST, number, text, whole
 from ..kernels import Kernel, Ridge, activation_function
 from ..kernels.ridge import Activation
@@ -80,7 +80,7 @@ class RidgeMap(UnitMap):
         table = np.rint(self.limit * activation_table(self.activation, self.reach, str(self.precision)) / self.height)
         return stream.normal_int8(start, stop, d), offsets, table.astype(self.output_dtype(None))
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         directions, bias = weights
         projections = X @ directions.T
         projections += bias
@@ -90,13 +90,13 @@ class RidgeMap(UnitMap):
             raise ValueError(f"the activation changed the shape from {projections.shape} to {features.shape}.")
         return cast(features, dtype_name(projections)) * scalar(1.0 / np.sqrt(self.columns), projections)
 
-    def slopes(self, X: Any, coefficients: Array) -> Array:
+    def slopes(self, X: Rows, coefficients: Array) -> Array:
         directions, bias = self.weights()
         steep = activation_slope(self.activation, np.asarray(X, dtype=np.float64) @ directions.T + bias)
         weighted = coefficients / np.sqrt(self.columns)
         return np.stack([(steep * column) @ directions for column in weighted.T], axis=2)
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         directions, offsets, table = weights
         return ops.project_lookup(X, directions, self.multiplier, self.table_shift, offsets, table)
 

@@ -152,8 +152,10 @@ class KernelRidgeModel(BaseEstimator):
 
     def _error_with(self, scaler: ColumnScaler | None, block: Block) -> float:
         """The squared error of rows left out at the best penalty."""
-        rows = block.X if scaler is None else scaler(block.X)
-        folds = KernelFolds.of(self._settled_kernel(rows)(rows), block, self.fit_intercept, self._classifies)
+        rows = np.asarray(block.X if scaler is None else scaler(block.X))
+        folds = KernelFolds.of(
+            self._settled_kernel(np.asarray(rows))(rows), block, self.fit_intercept, self._classifies
+        )
         if len(folds.judged) < 2:
             return np.inf
         alphas = candidates("auto", float(folds.weights() @ np.diagonal(folds.kernel)))[::2]

@@ -27,7 +27,7 @@ def defines(function: Function) -> Function:
     """The decorated function is what the op of its name means for tensors."""
 
     @wraps(function)
-    def call(array: Any, *others: Any) -> Tensor:
+    def call(array: Tensor, *others: Any) -> Tensor:
         return function(array, *(like(other, array) for other in others))
 
     TORCH.serves(function.__name__)(call)
@@ -75,7 +75,7 @@ def gates(winners: Tensor, through: Tensor, pool_size: int) -> Tensor:
 
 
 @defines
-def stumps(x: Tensor, coordinates: Tensor, thresholds: Tensor, height: Any) -> Tensor:
+def stumps(x: Tensor, coordinates: Tensor, thresholds: Tensor, height: Tensor) -> Tensor:
     if not bool(torch.isfinite(x).all()):
         raise NotFiniteError
     height = torch.as_tensor(height, device=x.device)
@@ -97,7 +97,7 @@ def matches(a: Tensor, b: Tensor) -> Tensor:
 
 
 @defines
-def cos_sin(projections: Tensor, phases: Tensor, height: Any, out: Tensor | None = None) -> Tensor:
+def cos_sin(projections: Tensor, phases: Tensor, height: Tensor, out: Tensor | None = None) -> Tensor:
     pairs = projections.shape[-1] - len(phases)
     paired = torch.stack((projections[..., :pairs].cos(), projections[..., :pairs].sin()), dim=-1).flatten(-2)
     alone = torch.cos(projections[..., pairs:] + phases)
@@ -117,7 +117,7 @@ def bins(x: Tensor, shift: Tensor, pitch: Tensor, multipliers: Tensor, columns: 
 
 
 @defines
-def binned(cells: Tensor, columns: int, height: Any) -> tuple[Tensor, Tensor, Tensor]:
+def binned(cells: Tensor, columns: int, height: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     n = len(cells)
     rows = torch.arange(n, device=cells.device)
     places, which = torch.unique((rows[:, None] * columns + (cells >> 1)).flatten(), return_inverse=True)
@@ -240,7 +240,7 @@ def _shifted(words: Tensor, bits: int) -> Tensor:
 
 
 @defines
-def dense_cos_sin(x: Tensor, directions: Tensor, phases: Tensor, height: Any, out: Tensor | None = None) -> Tensor:
+def dense_cos_sin(x: Tensor, directions: Tensor, phases: Tensor, height: Tensor, out: Tensor | None = None) -> Tensor:
     return cos_sin(x @ directions.mT, phases, height, out)
 
 
@@ -265,7 +265,7 @@ def fastfood_cos_sin(
     calibration: Tensor,
     kept: int,
     phases: Tensor,
-    height: Any,
+    height: Tensor,
 ) -> Tensor:
     return cos_sin(fastfood(x, signs, permutation, gaussian, calibration)[..., :kept], phases, height)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, Same, namespace
+from ..arrays import Array, namespace
 from .base import Solution, relative_residual
 from .factor import Factor, factor_gram, rough_factor
 

@@ -92,7 +92,7 @@ def errors_of(plan: Plan, version: Version, q: int, seeds: int, job: Job) -> np.
         basis = RandomMaxout(
             max(plan.columns), pool_size=q, center=version.center, precision="int8", random_state=seed
         ).fit(plan.split.X)
-        features = basis.features(plan.split.X)
+        features = np.asarray(basis.features(plan.split.X))
         if seed == 0:
             total, shares = choose_shares(features, codes, plan, version)
         else:
@@ -101,7 +101,7 @@ def errors_of(plan: Plan, version: Version, q: int, seeds: int, job: Job) -> np.
         models: dict[int, Linear] = {}
         for share in sorted(set(shares.values())):
             models |= fit_prefixes(total, [k for k in plan.columns if shares[k] == share], share, version.intercept)
-        features = basis.features(plan.split.X_test)
+        features = np.asarray(basis.features(plan.split.X_test))
         table.append([models[k].error(features, plan.split.y_test) for k in plan.columns])
         job.say(f"{version.name}, q = {q}, seed {seed}: " + ", ".join(f"{error:.2f}" for error in table[-1]))
     return np.array(table)

@@ -200,7 +200,9 @@ def exact_fit(rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
     c = solve_or_none(whole.kernels(setting.factor, setting.linear)[0], whole.Y, setting.alpha)
     if c is None:
         return None
-    return Member(whole.expansion(setting, np.asarray(c)), tried[at][1], tried[at][0]), part.expansion(setting, tried[at][2])
+    return Member(whole.expansion(setting, np.asarray(c)), tried[at][1], tried[at][0]), part.expansion(
+        setting, tried[at][2]
+    )
 
 
 def nearest(alpha: float) -> int:

@@ -163,7 +163,7 @@ class DistributionModel(Spectral, BaseEstimator):
         basis = self._first_basis()
         self.scaler_ = bags.scaler = self._settled_scaler(basis, sample.points)
         if self.scaler_ is not None:
-            scaled = self.scaler_(sample.points)
+            scaled = np.asarray(self.scaler_(sample.points))
             sample = SampledPoints(scaled, float(np.abs(scaled).max()))
         self.basis_ = basis.fit_sample(sample.points, sample.largest)
         self._count(bags)

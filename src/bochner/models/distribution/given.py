@@ -59,7 +59,7 @@ class LinearBasis(Basis):
     def _own_fields(self) -> dict[str, Any]:
         return {}
 
-    def _require_settled(self, example: Any) -> None:
+    def _require_settled(self, example: Basis) -> None:
         if self._m != self.n_features_in_:
             raise ValueError("the inputs are not as many as the features")
 
