@@ -64,7 +64,9 @@ class BasisLayer(nn.Module):
         """All weights of the basis, floats in float64."""
         return self.basis.map_.weights()
 
-    def _keep_expansions(self, drawn: tuple[np.ndarray, ...], dtype: Any, device: Any) -> None:
+    def _keep_expansions(
+        self, drawn: tuple[np.ndarray, ...], dtype: torch.dtype | None, device: torch.device | str | None
+    ) -> None:
         signs, permutation, gaussian, calibration = drawn
         for name, weights in (("signs", signs), ("gaussian", gaussian), ("calibration", calibration)):
             self._keep(name, weights, dtype, device)
@@ -77,7 +79,9 @@ class BasisLayer(nn.Module):
     def _height(self) -> float:
         return float(np.sqrt(2.0 / self.out_features))
 
-    def _keep(self, name: str, weights: np.ndarray, dtype: Any, device: Any) -> None:
+    def _keep(
+        self, name: str, weights: np.ndarray, dtype: torch.dtype | None, device: torch.device | str | None
+    ) -> None:
         tensor = torch.tensor(weights, dtype=dtype or torch.get_default_dtype(), device=device)
         if self.learnable:
             self.register_parameter(name, nn.Parameter(tensor))

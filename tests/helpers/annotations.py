@@ -29,5 +29,6 @@ def bare(path):
 
 if __name__ == "__main__":
     found = [place for path in sorted(ROOT.rglob("*.py")) for place in bare(path)]
-    if "-v" in sys.argv: print("\n".join(found))
+    if "-v" in sys.argv:
+        print("\n".join(found))
     print(Counter(place.split("/")[0].split(":")[0] for place in found).most_common(), len(found))

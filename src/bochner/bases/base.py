@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Rows, like, to_host
@@ -206,7 +207,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         return self.map_(self._checked(X))
 
-    def column_tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def column_tiles(self, X: MatrixLike, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         """Compute the features a few columns at a time, where all of them would be too many to hold.
 
         Parameters
@@ -244,7 +245,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         return self.map_.exact_gram(self._checked(X), None if Z is None else self._checked(Z))
 
-    def local_linear(self, X: Any, coefficients: Array) -> Array:
+    def local_linear(self, X: MatrixLike, coefficients: Array) -> Array:
         """Compute the slopes around each row of a linear function of the features, for locally linear bases.
 
         Parameters
@@ -391,7 +392,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """Columns of the made-up rows that a basis from a file is tried on: few, whatever the file says."""
         return min(columns, 64)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         kept = {None: ["float64", "float32"], "float32": ["float32"], "float64": ["float64"]}
@@ -432,7 +433,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
             raise AttributeError("only features of integers have a largest one.")
         return LIMITS[str(self.precision)]
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: MatrixLike) -> np.dtype:
         """Return the type of the features of rows X.
 
         Parameters

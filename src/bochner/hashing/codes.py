@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ops
@@ -310,7 +311,7 @@ class MaxoutHash(Basis):
             raise ValueError("the center has another number of columns")
         return basis
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags

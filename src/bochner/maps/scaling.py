@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -152,7 +151,7 @@ def require_columns(spread: np.ndarray, *others: np.ndarray) -> None:
         raise ValueError("this is no scaling of columns")
 
 
-def _sound(spread: np.ndarray, center: Any) -> np.ndarray:
+def _sound(spread: np.ndarray, center: float | np.ndarray) -> np.ndarray:
     """Spreads to eight digits, so that they do not hang on the last bits of a sum; 1 for a column that is constant."""
     varies = (spread > 1e-12 * np.abs(center)) & np.isfinite(spread)
     return np.array([round_digits(s, 8) if v and s > 1e-300 else 1.0 for s, v in zip(spread, varies, strict=True)])

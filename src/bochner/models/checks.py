@@ -16,6 +16,8 @@ from sklearn.utils.validation import validate_data
 from ..arrays import Array, cast, constant, is_torch, like, to_numpy
 from ..bases.checking import checked_rows
 from ..blocks import Block, Blocks, Recipe, SparseRecipe, encoded_frame, frame_blocks, rows_per_block, target_values
+from ..blocks.base import RowsLike
+from ..typing import VectorLike
 from ..validation import require_finite, require_numbers
 
 Dtypes = Sequence[type[np.generic]]
@@ -74,7 +76,7 @@ def require_same_columns(estimator: BaseEstimator, blocks: Blocks, columns: int)
 
 
 def rows_to_predict(
-    estimator: BaseEstimator, X: Any, dtypes: Dtypes, columns: int, width: int
+    estimator: BaseEstimator, X: RowsLike, dtypes: Dtypes, columns: int, width: int
 ) -> tuple[int, Iterator[tuple[slice, Any]]]:
     """How many rows there are, and valid ones a block at a time: (which rows, their columns)."""
     if isinstance(X, Blocks):
@@ -211,7 +213,7 @@ def with_recipe(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     return (X, y, sample_weight) if blocks is None else (blocks, None, None)
 
 
-def check_weights(sample_weight: Any, rows: int, some: bool = False) -> Array | None:
+def check_weights(sample_weight: VectorLike | None, rows: int, some: bool = False) -> Array | None:
     """Weights as float64, or None; `some` says that there are more rows elsewhere."""
     if sample_weight is None:
         return None
@@ -226,7 +228,7 @@ def check_weights(sample_weight: Any, rows: int, some: bool = False) -> Array | 
     return weight
 
 
-def checked_targets(y: Any, X: Array) -> Array:
+def checked_targets(y: VectorLike | None, X: Array) -> Array:
     """Targets of a tensor X, as a tensor beside it."""
     y = y.detach() if is_torch(y) else np.asarray(y)
     if not is_torch(y) and y.dtype.kind not in "biuf":

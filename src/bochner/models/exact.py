@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -67,7 +67,7 @@ class KernelRidgeModel(BaseEstimator):
         sample_weight: VectorLike | None = None,
         *,
         target: str | None = None,
-    ) -> Any:
+    ) -> Self:
         """Fit the model; matrices of n_samples by n_samples are made.
 
         Parameters
@@ -205,7 +205,7 @@ class KernelRidgeModel(BaseEstimator):
         write(self, path, to_state(self))
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Any:
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         return from_state(cls, state)
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:

@@ -29,6 +29,7 @@ from ..penalties.search import ABOVE, BELOW, DECADES, candidates, smallest, vall
 from ..solvers import solve_or_none
 from ..solvers.problem import fold_of, wrong
 from ..streams import sample_rows
+from ..typing import MatrixLike
 
 TRIED, FEATURES = 2000, 256  # rows and features of a trial; more features than rows tell no more
 FEWEST = 10  # rows with which a trial means something
@@ -149,7 +150,7 @@ def design_of(choice: Choice, basis: Basis, sample: Any, largest: float, metric:
     return Design(fitted, scaler, LinearPart.of(np.asarray(sample), weight), metric, codes)
 
 
-def moved_by_diagonal(rows: Any, diagonal: np.ndarray) -> Any:
+def moved_by_diagonal(rows: MatrixLike, diagonal: np.ndarray) -> Any:
     """Rows, dense or sparse, with each column times a number."""
     return scipy.sparse.csr_matrix(rows.multiply(diagonal)) if is_csr(rows) else rows * diagonal
 

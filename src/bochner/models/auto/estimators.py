@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ...typing import RandomStateLike
+from ...blocks.base import RowsLike
+from ...typing import RandomStateLike, VectorLike
 from ..calibration import probabilities, temperature
 from ..regressor import MultiOutputRegressor
 from ..scoring import score_of_rows
@@ -94,7 +95,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
     def _encoder(self) -> NumericTargets:
         return NumericTargets()
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: RowsLike, return_std: bool = False) -> Any:
         """Predict targets, and on request how far they may be off.
 
         Parameters
@@ -117,7 +118,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
             return mean
         return mean, np.broadcast_to(self._deviation, scores.shape).copy().reshape(shape)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> float:
         """Return R^2 of predictions, the mean over targets.
 
         Parameters
@@ -234,7 +235,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         check_is_fitted(self, "_targets")
         return self._targets.classes  # type: ignore[attr-defined]
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: RowsLike) -> np.ndarray:
         """Compute the scores of the classes.
 
         Parameters
@@ -250,7 +251,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         check_is_fitted(self)
         return self._targets.decision(self._scores(X))  # type: ignore[attr-defined]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: RowsLike) -> np.ndarray:
         """Return the label of the largest score of each row.
 
         Parameters
@@ -266,7 +267,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         decision = self.decision_function(X)
         return self._targets.decode(decision)  # type: ignore[attr-defined]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: RowsLike) -> np.ndarray:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
 
         Parameters
@@ -281,7 +282,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         """
         return probabilities(self.decision_function(X), self.temperature_)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> float:
         """Return the share of rows whose label is right.
 
         Parameters

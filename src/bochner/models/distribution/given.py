@@ -10,7 +10,7 @@ import numpy as np
 from ...bases.base import Basis, Bounds
 from ...kernels import Kernel
 from ...maps import Drawn, FeatureMap, UnitMap, Units, Weights
-from ...typing import RandomStateLike
+from ...typing import MatrixLike, RandomStateLike
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +51,7 @@ class LinearBasis(Basis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: MatrixLike, largest: float) -> None:
         if self.is_integer:
             raise ValueError(f"precision={self.precision!r} is for random bases: leave it at None.")
         self.scale_ = 1.0

@@ -118,6 +118,8 @@ def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
 def second_of(model: DistributionModel, state: dict[str, Any]) -> Any:
     """The second stage, whose parameters the model itself gives it, but for its basis and its penalty."""
     second = type(model._second(RandomFourier(), 1.0))._from_state(state)
+    if not isinstance(second.basis, Basis):
+        raise ValueError("the second stage has no basis")
     asked = model._second(second.basis, second.alpha).get_params(deep=False)
     for name, value in second.get_params(deep=False).items():
         if name not in ("basis", "alpha") and value != asked[name]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import is_torch, to_numpy
 from ...blocks import Aggregate, Block, Blocks, RowsLike, TableBlocks
-from ...typing import MatrixLike
+from ...typing import MatrixLike, VectorLike
 from ...validation import require_numbers
 from ..checks import split_column, split_target
 from .bag_targets import DIFFERENT, BagTargets, WithTargets
@@ -168,7 +168,7 @@ def columns_of(X: Any, names: Any) -> Any:
     return X[[present[name] for name in names]]
 
 
-def targets_of(bags: Bags, y: Any) -> np.ndarray:
+def targets_of(bags: Bags, y: VectorLike | None) -> np.ndarray:
     """The target of each bag: given as y, per bag or per row of a table, or found in the table."""
     if y is None and bags.y is None:
         raise ValueError("there are no targets: give y, one for each bag, or the column that holds it.")
