@@ -7,7 +7,7 @@ it is given, and `to_host` is the one way from a device to numpy that fits and p
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
@@ -159,7 +159,7 @@ def empty(shape: Any, template: Array, dtype: str = "float64") -> Array:
     return np.empty(shape, dtype=dtype)
 
 
-def constant(value: float, shape: Any, template: Array, dtype: str = "float64") -> Array:
+def constant(value: float, shape: Sequence[int], template: Array, dtype: str = "float64") -> Array:
     """An array full of one number, of the template's library and on its device."""
     out = empty(shape, template, dtype)
     out[...] = value
@@ -189,7 +189,7 @@ def to_numpy(array: object) -> Any:
     return as_rows(array).cpu().numpy() if is_torch(array) else array
 
 
-def to_host(array: Any) -> Any:
+def to_host(array: object) -> Any:
     """A few numbers as a numpy array: a number per column, class, fold or penalty, or the rows of a sample.
 
     What a fit settles by looking at a sample (bandwidths, scales, the steps of integers) is settled in numpy whatever
@@ -200,7 +200,7 @@ def to_host(array: Any) -> Any:
     return to_numpy(array)
 
 
-def like(result: Any, template: Any) -> Any:
+def like(result: object, template: object) -> Any:
     """An array or a number of numpy in the library of the template and on its device; anything else unchanged."""
     if is_torch(result):
         return result.to(template.device) if is_torch(template) else to_numpy(result)

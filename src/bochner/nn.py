@@ -8,7 +8,6 @@ state of either kind loads into the other.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -146,7 +145,7 @@ class FourierLayer(BasisLayer):
 
     def __init__(
         self, basis: RandomFourier, in_features: int | None = None, *, learnable: bool = False,
-        dtype: Any = None, device: Any = None,
+        dtype: object = None, device: object = None,
     ) -> None:  # fmt: skip
         super().__init__(basis, in_features, RandomFourier, learnable)
         directions, words = self._drawn()
@@ -187,7 +186,7 @@ class FastfoodLayer(BasisLayer):
 
     def __init__(
         self, basis: Fastfood, in_features: int | None = None, *, learnable: bool = False,
-        dtype: Any = None, device: Any = None,
+        dtype: object = None, device: object = None,
     ) -> None:  # fmt: skip
         super().__init__(basis, in_features, Fastfood, learnable)
         *drawn, words, kept = self._drawn()
@@ -232,7 +231,7 @@ class MaxoutLayer(BasisLayer):
 
     def __init__(
         self, basis: RandomMaxout, in_features: int | None = None, *, learnable: bool = False,
-        dtype: Any = None, device: Any = None,
+        dtype: object = None, device: object = None,
     ) -> None:  # fmt: skip
         super().__init__(basis, in_features, RandomMaxout, learnable)
         self.pool_size, self.mean = int(basis.pool_size), maximum_mean(int(basis.pool_size)) if basis.center else 0.0

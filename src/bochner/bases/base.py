@@ -454,7 +454,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """Whether integer precisions work on 8-bit codes of x."""
         return self.kind.quantizes_input
 
-    def __add__(self, other: Any) -> Basis:
+    def __add__(self, other: object) -> Basis:
         """The features of both side by side, as a BasisUnion."""
         if not isinstance(other, Basis):
             return NotImplemented

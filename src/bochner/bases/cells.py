@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ class RandomCells(Basis):
         *,
         depth: int = 4,
         oblique: bool = False,
-        column_weights: Any = None,
+        column_weights: Sequence[float] | np.ndarray | None = None,
         precision: str | None = None,
         random_state: RandomStateLike = None,
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ class Fastfood(FrequencyBasis):
         kernel: str | Kernel = "gaussian",
         bandwidth: float | str = "median",
         degree: int = 40,
-        calibration: Any = None,
+        calibration: Sequence[float] | np.ndarray | None = None,
         precision: str | None = None,
         random_state: RandomStateLike = None,
     ) -> None:

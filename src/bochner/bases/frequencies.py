@@ -82,7 +82,7 @@ class FrequencyBasis(Basis):
         """
         return {**super().get_params(deep), "kernel": vars(self)["kernel"]}
 
-    def _settle_kernel(self, named: Mapping[str, ShiftInvariant], bandwidth: Any, rows: Rows) -> None:
+    def _settle_kernel(self, named: Mapping[str, ShiftInvariant], bandwidth: float | str, rows: Rows) -> None:
         """Set kernel_, bandwidth_ and scale_ from a kernel's name or from a kernel object."""
         chosen = vars(self)["kernel"]
         if isinstance(chosen, Kernel) and not isinstance(chosen, ShiftInvariant):

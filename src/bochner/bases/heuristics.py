@@ -62,7 +62,7 @@ def median_bandwidth(rows: Rows, order: float) -> float:
     return round_digits(median, 6)
 
 
-def settle_bandwidth(bandwidth: Any, rows: Rows, order: float) -> float:
+def settle_bandwidth(bandwidth: float | str, rows: Rows, order: float) -> float:
     """`bandwidth` as a number: "median", or a multiple such as "0.5*median", looks at the rows."""
     if isinstance(bandwidth, str):
         factor = median_factor(bandwidth)

@@ -77,7 +77,12 @@ class BasisUnion(Basis):
     """
 
     def __init__(
-        self, bases: Any, *, weights: Any = "auto", precision: str | None = None, random_state: RandomStateLike = None
+        self,
+        bases: Sequence[Basis],
+        *,
+        weights: str | Sequence[float] | np.ndarray = "auto",
+        precision: str | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.bases = bases
         self.weights = weights

@@ -85,7 +85,7 @@ def with_missing(recipe: Recipe, missing: str) -> Recipe:
 
 
 def read(
-    source: Any,
+    source: object,
     target: str | int | None = None,
     *,
     weight: str | int | None = None,
@@ -323,7 +323,7 @@ def delimiter_of(files: list[str]) -> str:
     return "\t" if any(ending == ".tsv" for ending in Path(files[0]).suffixes) else ","
 
 
-def frame_table(frame: Any, choice: Choice) -> Table:
+def frame_table(frame: object, choice: Choice) -> Table:
     from .formats.arrow import ArrowTable, arrow_table
 
     return ArrowTable(arrow_table(frame), choice)

@@ -83,7 +83,7 @@ class KeptBlocks:
         self._complete = False
         weakref.finalize(self, release, self.key)
 
-    def reduce(self, aggregate: Aggregate[Any], title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], title: str = "") -> P:
         """The one verb, on the made blocks."""
         step = StepWithStore(aggregate, self.make, self.key, self.rows, self.keeps)
         if self._complete:

@@ -83,7 +83,7 @@ class Tree:
         self.count, self.combine = count, combine
         self.nodes: dict[Node, Any] = dict(nodes or {})
 
-    def add(self, number: int, partial: Any) -> None:
+    def add(self, number: int, partial: object) -> None:
         """The partial of one partition; None if it had no rows."""
         level, place = 0, number
         while self._size(level) > 1:
@@ -98,7 +98,7 @@ class Tree:
             level, place = level + 1, place // 2
         self.nodes[level, place] = partial
 
-    def _both(self, left: Any, right: Any) -> Any:
+    def _both(self, left: object, right: object) -> Any:
         if left is None or right is None:
             return right if left is None else left
         return self.combine(left, right)

@@ -330,7 +330,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._inverse = WayBack.learned(images, dense, self.design_.scaler)
         return like(self._inverse(T), X)
 
-    def plot(self, X: RowsLike, labels: VectorLike | None = None, *, ax: Any = None) -> Any:
+    def plot(self, X: RowsLike, labels: VectorLike | None = None, *, ax: object = None) -> Any:
         """Draw the first two components of the rows of X, or of 10,000 sampled ones.
 
         Parameters

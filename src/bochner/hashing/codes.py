@@ -50,7 +50,7 @@ class HashMap(UnitMap):
     def exact_kernel(self) -> Kernel:
         return Collision(self.pool_size)
 
-    def exact_gram(self, X: Rows, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
         require_arrays(X, "the exact kernel")
         seen = (None if rows is None else as_rows(self.rows(rows)) for rows in (X, Z))
         origin = 0.0 if self.center is None else self.center

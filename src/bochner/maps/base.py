@@ -367,7 +367,7 @@ class FeatureMap(ABC):
             raise ValueError(f"{self.precision!r} is no precision")
 
 
-def frozen(value: Any) -> Rows:
+def frozen(value: object) -> Rows:
     """A hashable stand-in that is equal for equal values; classes count as themselves, not by their names."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
@@ -380,7 +380,7 @@ def frozen(value: Any) -> Rows:
     return value
 
 
-def read_only(array: Any, dtype: DTypeLike = np.float64) -> np.ndarray:
+def read_only(array: object, dtype: DTypeLike = np.float64) -> np.ndarray:
     """A copy that cannot be written to."""
     copy = np.array(array, dtype=dtype)
     copy.flags.writeable = False

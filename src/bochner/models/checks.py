@@ -91,7 +91,7 @@ def rows_to_predict(
 # ---- arrays, frames and tensors ----
 
 
-def check_rows(estimator: BaseEstimator, X: Any, dtypes: Dtypes) -> Any:
+def check_rows(estimator: BaseEstimator, X: object, dtypes: Dtypes) -> Any:
     """Rows to predict: finite numbers of the columns of the fit."""
     if is_torch(X):
         return check_tensor(estimator, X, dtypes, reset=False)
@@ -135,7 +135,7 @@ def check_tensor(estimator: BaseEstimator, X: Array, dtypes: Dtypes, reset: bool
 # ---- models that take arrays alone ----
 
 
-def encode_first(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, Any]:
+def encode_first(estimator: BaseEstimator, X: object, y: VectorLike | None) -> tuple[Any, Any]:
     """Rows and targets of a fit; of a frame of more than plain numbers the estimator keeps the recipe."""
     forget_columns(estimator)
     encoded = encoded_frame(X, y)
@@ -146,7 +146,7 @@ def encode_first(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def check_arrays(
-    estimator: BaseEstimator, X: Any, *y: Any, dtypes: Dtypes, accept_sparse: str | bool, y_numeric: bool
+    estimator: BaseEstimator, X: object, *y: Any, dtypes: Dtypes, accept_sparse: str | bool, y_numeric: bool
 ) -> Any:
     """Sound rows, and targets in a fit, whose rows are encoded already; tensors become arrays."""
     X = to_numpy(X)

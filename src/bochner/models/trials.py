@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import cast, is_csr
+from ..arrays import Rows, cast, is_csr
 from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import different_rows
@@ -64,7 +64,7 @@ class Choice:
     reason: str
 
 
-def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Block) -> Choice:
+def choose(wanted: Wanted, basis: Basis, sample: Rows, largest: float, probe: Block) -> Choice:
     """The scaling and the weight of smallest squared error of rows left out; probe holds rows with coded targets.
 
     With few rows folds can hardly tell them apart, and then it is what serves best on average.
@@ -131,7 +131,7 @@ def described(scale: str | None, weight: float) -> str:
     return f"{scale or 'as they are'}{line}"
 
 
-def design_of(choice: Choice, basis: Basis, sample: Any, largest: float, metric: np.ndarray | None = None) -> Design:
+def design_of(choice: Choice, basis: Basis, sample: Rows, largest: float, metric: np.ndarray | None = None) -> Design:
     """The basis fitted to sampled rows as the choice says, after a metric if there is one."""
     sample = different_rows(sample)
     scaler = None if choice.scale is None else SCALERS[choice.scale](sample)

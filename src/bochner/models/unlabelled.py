@@ -54,7 +54,7 @@ def chosen_scale(scale: str | None, basis: Basis | None, *rows: RowsLike) -> str
     return None if has_units or all(has_bytes(some) for some in rows) else "robust"
 
 
-def has_bytes(X: Any) -> bool:
+def has_bytes(X: object) -> bool:
     """Whether all columns are of 8 bits."""
     X = to_numpy(X)
     if isinstance(X, Blocks):

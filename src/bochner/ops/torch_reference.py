@@ -246,7 +246,7 @@ def dense_cos_sin(x: Tensor, directions: Tensor, phases: Tensor, height: Tensor,
 
 @defines
 def dense_maxout(
-    x: Tensor, directions: Tensor, pool_size: int, centre: Tensor, scale: Any, out: Tensor | None = None
+    x: Tensor, directions: Tensor, pool_size: int, centre: Tensor, scale: float | Tensor, out: Tensor | None = None
 ) -> Tensor:
     return _given((maxout(x @ directions.mT, pool_size) - centre[:, None]) * scale, out)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -269,7 +270,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     # ---- encoding ----
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: object) -> Any:
         """Turn rows into numbers.
 
         Parameters
@@ -312,7 +313,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return [f"x{k}" for k in range(self.n_features_in_)] if names is None else [str(name) for name in names]
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Sequence[str] | np.ndarray | None = None) -> np.ndarray:
         """Return the names of the columns that come out.
 
         Parameters

@@ -189,7 +189,7 @@ class CatBoost(Boosting):
         pool = partial(catboost.Pool, cat_features=self.categories or None, thread_count=problem.cores)
 
         class Stop:
-            def after_iteration(self, info: Any) -> bool:
+            def after_iteration(self, info: object) -> bool:
                 return time.perf_counter() < until
 
         booster = catboost.CatBoost(parameters)

@@ -245,7 +245,7 @@ def folds_of(y: np.ndarray) -> np.ndarray:
     return place % FOLDS
 
 
-def worth(value: Any) -> str:
+def worth(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 

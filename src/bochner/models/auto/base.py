@@ -194,7 +194,7 @@ class AutoModel(BaseEstimator):
         if self.device not in (None, "cpu"):
             raise ValueError(f"device={self.device!r}: only the CPU so far.")
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: object) -> np.ndarray:
         check_is_fitted(self)
         with Limited(self.n_jobs, 0, 1):
             if not isinstance(X, Blocks):
@@ -217,7 +217,7 @@ class AutoModel(BaseEstimator):
         check_is_fitted(self)
         return max(1, *(len(member.centres) for member in self._stack.members))
 
-    def _encoded(self, X: Any) -> Callable[[str | None], np.ndarray]:
+    def _encoded(self, X: object) -> Callable[[str | None], np.ndarray]:
         """Rows as encoders make them, by how these scale numbers; in a block of a table all of them have done so."""
         if isinstance(X, Block) and hasattr(self, "recipe_"):
             tables = dict(zip(self._encoders, self.recipe_.split(X.X), strict=True))

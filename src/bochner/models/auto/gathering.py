@@ -96,7 +96,7 @@ def blocks_to_predict(blocks: Blocks, recipe: EncodersRecipe | None) -> Blocks:
     return TableBlocks(blocks.table, recipe, blocks.encoder.missing)
 
 
-def refuse_weights(weight: Any) -> None:
+def refuse_weights(weight: object) -> None:
     """Rows count alike here."""
     if weight is not None:
         raise ValueError("there are no sample weights in models without settings: read the rows without weight.")

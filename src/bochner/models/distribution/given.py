@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Rows
 from ...bases.base import Basis, Bounds
 from ...kernels import Kernel
 from ...maps import Drawn, FeatureMap, UnitMap, Units, Weights
@@ -35,7 +36,7 @@ class InputsMap(UnitMap):
     def apply(self, X: Any, weights: Weights) -> np.ndarray:
         return np.asarray(X[:, weights[0]])
 
-    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply_integer(self, X: Rows, weights: Weights) -> np.ndarray:
         raise AssertionError("refused by fit")
 
 

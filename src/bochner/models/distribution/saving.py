@@ -156,7 +156,7 @@ def made(given: Any) -> Any:
 # ---- bags ----
 
 
-def sizes_of(given: Any) -> tuple[int, int]:
+def sizes_of(given: object) -> tuple[int, int]:
     if not isinstance(given, list) or len(given) != 2 or not all(map(whole(1), given)) or given[0] > given[1]:
         raise ValueError("the sizes of bags are two whole numbers")
     return given[0], given[1]
