@@ -57,7 +57,7 @@ class AutoModel(BaseEstimator):
     def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
         """What scores of rows left out teach: the expected error, and how far to trust a prediction."""
 
-    def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Any:
+    def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Self:
         """Search for the best model within the budget, and fit it to all rows.
 
         Parameters
