@@ -8,7 +8,6 @@ state of either kind loads into the other.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -20,7 +19,7 @@ from .validation import require_integer
 
 try:
     import torch
-    from torch import nn
+    from torch import Tensor, nn
 except ImportError:
     raise ImportError("bochner.nn needs torch: pip install torch.") from None
 
@@ -39,7 +38,7 @@ class BasisLayer(nn.Module):
         self.in_features = int(self.basis.n_features_in_)
         self.out_features = int(self.basis.n_components)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         """Compute the features of rows.
 
         Parameters
@@ -56,7 +55,7 @@ class BasisLayer(nn.Module):
             raise ValueError(f"the layer takes {self.in_features} columns; the input has {x.shape[-1]}.")
         return self._features(x)
 
-    def _features(self, x: Any) -> Any:
+    def _features(self, x: Tensor) -> Tensor:
         """The features of rows of the right width."""
         raise NotImplementedError
 
@@ -64,20 +63,24 @@ class BasisLayer(nn.Module):
         """All weights of the basis, floats in float64."""
         return self.basis.map_.weights()
 
-    def _keep_expansions(self, drawn: tuple[np.ndarray, ...], dtype: Any, device: Any) -> None:
+    def _keep_expansions(
+        self, drawn: tuple[np.ndarray, ...], dtype: torch.dtype | None, device: torch.device | str | None
+    ) -> None:
         signs, permutation, gaussian, calibration = drawn
         for name, weights in (("signs", signs), ("gaussian", gaussian), ("calibration", calibration)):
             self._keep(name, weights, dtype, device)
         self.register_buffer("permutation", torch.tensor(permutation, dtype=torch.int64, device=device))
 
-    def _expand(self, x: Any) -> Any:
+    def _expand(self, x: Tensor) -> Tensor:
         return torch_reference.fastfood(x, self.signs, self.permutation, self.gaussian, self.calibration)
 
     @property
     def _height(self) -> float:
         return float(np.sqrt(2.0 / self.out_features))
 
-    def _keep(self, name: str, weights: np.ndarray, dtype: Any, device: Any) -> None:
+    def _keep(
+        self, name: str, weights: np.ndarray, dtype: torch.dtype | None, device: torch.device | str | None
+    ) -> None:
         tensor = torch.tensor(weights, dtype=dtype or torch.get_default_dtype(), device=device)
         if self.learnable:
             self.register_parameter(name, nn.Parameter(tensor))
@@ -142,14 +145,14 @@ class FourierLayer(BasisLayer):
 
     def __init__(
         self, basis: RandomFourier, in_features: int | None = None, *, learnable: bool = False,
-        dtype: Any = None, device: Any = None,
+        dtype: object = None, device: object = None,
     ) -> None:  # fmt: skip
         super().__init__(basis, in_features, RandomFourier, learnable)
         directions, words = self._drawn()
         self._keep("frequencies", directions, dtype, device)
         self._keep("phases", words * (TURN * 2.0**-32), dtype, device)
 
-    def _features(self, x: Any) -> Any:
+    def _features(self, x: Tensor) -> Tensor:
         return torch_reference.dense_cos_sin(x, self.frequencies, self.phases, self._height)
 
 
@@ -183,7 +186,7 @@ class FastfoodLayer(BasisLayer):
 
     def __init__(
         self, basis: Fastfood, in_features: int | None = None, *, learnable: bool = False,
-        dtype: Any = None, device: Any = None,
+        dtype: object = None, device: object = None,
     ) -> None:  # fmt: skip
         super().__init__(basis, in_features, Fastfood, learnable)
         *drawn, words, kept = self._drawn()
@@ -191,7 +194,7 @@ class FastfoodLayer(BasisLayer):
         self._keep("phases", words * (TURN * 2.0**-32), dtype, device)
         self.frequencies = int(kept)
 
-    def _features(self, x: Any) -> Any:
+    def _features(self, x: Tensor) -> Tensor:
         return torch_reference.cos_sin(self._expand(x)[..., : self.frequencies], self.phases, self._height)
 
 
@@ -228,7 +231,7 @@ class MaxoutLayer(BasisLayer):
 
     def __init__(
         self, basis: RandomMaxout, in_features: int | None = None, *, learnable: bool = False,
-        dtype: Any = None, device: Any = None,
+        dtype: object = None, device: object = None,
     ) -> None:  # fmt: skip
         super().__init__(basis, in_features, RandomMaxout, learnable)
         self.pool_size, self.mean = int(basis.pool_size), maximum_mean(int(basis.pool_size)) if basis.center else 0.0
@@ -240,11 +243,11 @@ class MaxoutLayer(BasisLayer):
         if choices:
             self.register_buffer("choices", torch.tensor(choices[0], dtype=torch.int64, device=device))
 
-    def _features(self, x: Any) -> Any:
+    def _features(self, x: Tensor) -> Tensor:
         largest = self._pools(x).amax(dim=-1) - self.mean * torch.linalg.vector_norm(x, dim=-1, keepdim=True)
         return largest * float(1.0 / np.sqrt(self.out_features))
 
-    def _pools(self, x: Any) -> Any:
+    def _pools(self, x: Tensor) -> Tensor:
         """The projections of each unit, (..., m, q)."""
         if self.basis.structured:  # projection j of every unit comes from expansion j of its group
             groups = self._expand(x).unflatten(-1, (-1, self.pool_size, self.signs.shape[-1])).mT

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array, Rows, cast
 from ..fields import (
     LARGEST,
     Check,
@@ -215,7 +216,7 @@ class PatchFeatures(Basis):
             raise ValueError(f"image_shape={self.image_shape!r} has {pixels} pixels; X has {columns} columns.")
         return Geometry(height, width, channels, patch_size, stride, grid, bool(self.mirrored))
 
-    def _fit_rows(self, rows: Any, largest: float) -> Self:
+    def _fit_rows(self, rows: Rows, largest: float) -> Self:
         require_integer("n_filters", self.n_filters)
         require_choice("filters", self.filters, ["patches", "random"])
         require_choice("pooling", self.pooling, ["auto", *POOLINGS])
@@ -227,12 +228,12 @@ class PatchFeatures(Basis):
         self.seed_ = draw_seed(self.random_state)
         rows = to_dense(different_rows(rows))
         quantizer = choose_quantizer(rows, may_shift=False) if self.is_integer else None
-        pixels = rows.astype(np.float64) if quantizer is None else quantizer(rows).astype(np.float64)
+        pixels = rows.astype(np.float64) if quantizer is None else cast(quantizer(rows), "float64")
         start = self._first_map(pixels, geometry, quantizer)
         self._keep(self._with_spread(self._with_filters(start, pixels), rows))
         return self
 
-    def _first_map(self, pixels: np.ndarray, geometry: Geometry, quantizer: Quantizer | None) -> PatchMap:
+    def _first_map(self, pixels: Array, geometry: Geometry, quantizer: Quantizer | None) -> PatchMap:
         """The map of random filters, with contrast and whitening of sampled patches; columns have no spread yet."""
         bytes_given = quantizer is not None and quantizer.high == 255
         reach = RANGE if bytes_given else float(np.quantile(np.abs(pixels), BULK)) or 1.0
@@ -266,7 +267,7 @@ class PatchFeatures(Basis):
         """Whether features of patches are never negative."""
         return self.basis is None or getattr(self.basis, "activation", None) in ("relu", "sigmoid")
 
-    def _sampled(self, pixels: np.ndarray, geometry: Geometry, name: str, most: int) -> np.ndarray:
+    def _sampled(self, pixels: Array, geometry: Geometry, name: str, most: int) -> np.ndarray:
         """Pairs (picture, patch), each pair at most once, drawn from a stream."""
         pairs = len(pixels) * geometry.count
         order = np.argsort(Stream(self.seed_, name).bits(0, pairs)[:, 0], kind="stable")[: min(most, pairs)]
@@ -284,7 +285,7 @@ class PatchFeatures(Basis):
             few = np.clip(np.rint(CODES * few), -127, 127).astype(np.int8)
         return inner.fit_sample(few, float(np.abs(few).max())).map_
 
-    def _with_filters(self, start: PatchMap, pixels: np.ndarray) -> PatchMap:
+    def _with_filters(self, start: PatchMap, pixels: Array) -> PatchMap:
         """The map with sampled patches as its directions, if asked for: whitened, and as long as normal ones."""
         self.filter_places_ = np.empty((0, 2), dtype=np.int64)
         if self.filters == "random":
@@ -307,7 +308,7 @@ class PatchFeatures(Basis):
         directions = whitened / np.where(lengths > 0, lengths, 1.0) * np.sqrt(whitened.shape[1])
         return start.with_filters(directions)
 
-    def _with_spread(self, start: PatchMap, rows: np.ndarray) -> PatchMap:
+    def _with_spread(self, start: PatchMap, rows: Array) -> PatchMap:
         """The map with the centre and spread that its columns have on sampled pictures."""
         # Sums of differences from what a few pictures have, which are small.
         first = start.pooled_values(rows[:AT_ONCE]).mean(axis=0)
@@ -327,7 +328,7 @@ class PatchFeatures(Basis):
         self.map_ = made
         self.scale_, self._n_features_out = made.scale, made.columns
 
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         raise NotImplementedError("patches are fitted as a whole")
 
     def _own_fields(self) -> dict[str, Any]:
@@ -337,7 +338,7 @@ class PatchFeatures(Basis):
     def bounds(self) -> Bounds:
         raise ValueError("there is no bound for pooled features of patches: ask the basis on patches.")
 
-    def _checked(self, X: MatrixLike, reset: bool = False) -> Any:
+    def _checked(self, X: MatrixLike, reset: bool = False) -> Rows:
         pictures = len(getattr(X, "shape", ())) > 2
         return super()._checked(X.reshape(len(X), -1) if pictures else X, reset)  # type: ignore[union-attr,arg-type]
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, cast, dtype_name, empty, is_torch, like, namespace
+from ..arrays import Array, Rows, cast, dtype_name, empty, is_torch, like, namespace
 from ..fields import LARGEST, flag, number, numbers, require_sound, text, whole
 from ..ops import threads
 from ..validation import require_integer
@@ -211,7 +211,7 @@ class PatchMap(FeatureMap):
         """What one deviation of a column is in integer features."""
         return CODES if self.map.limit <= 127 else FINE
 
-    def evaluate(self, X: Any) -> Any:
+    def evaluate(self, X: Rows) -> Rows:
         return self._of_units(to_dense(X), 0, self.map.units.number)
 
     def _of_units(self, X: Array, first: int, last: int, kept: Array | None = None) -> Array:
@@ -266,7 +266,7 @@ class PatchMap(FeatureMap):
         values = values * like(shares.astype(dtype_name(values)), values)
         return namespace(values).sqrt(values) if self.pooling == "root" else values
 
-    def pooled_values(self, X: Any) -> np.ndarray:
+    def pooled_values(self, X: Rows) -> Array:
         """Compute the columns before they are of one spread: what their centre and spread are measured by.
 
         Parameters
@@ -279,7 +279,8 @@ class PatchMap(FeatureMap):
         ndarray of shape (n_pictures, columns)
             Means, roots or the largest; of integers sums, and roots of sums.
         """
-        values = self.pool(self.patches(self.rows(X)), 0, self.map.units.number).astype(np.float64)
+        values = self.pool(self.patches(self.rows(X)), 0, self.map.units.number)
+        values = cast(values, "float64")
         return np.sqrt(values) if self.is_integer and self.pooling == "root" else values
 
     def with_filters(self, filters: np.ndarray) -> PatchMap:
@@ -324,7 +325,7 @@ class PatchMap(FeatureMap):
         factor = like((1.0 / (self.spread[part] * np.sqrt(self.columns))).astype(dtype), pooled)
         return (pooled - like(self.centre[part].astype(dtype), pooled)) * factor
 
-    def rows(self, X: Any, finite: bool = True) -> Any:
+    def rows(self, X: Rows, finite: bool = True) -> Rows:
         X = super().rows(X, finite)
         return X if self.is_integer or dtype_name(X) in ("float32", "float64") else cast(X, "float64")
 
@@ -337,7 +338,7 @@ class PatchMap(FeatureMap):
     def tile_count(self, columns: int) -> int:
         return -(-self.map.units.number // self._units_per_tile(columns))
 
-    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         rows, count, step = to_dense(self.rows(X)), self.map.units.number, self._units_per_tile(columns)
         size = rows.shape[0] * self.geometry.count * self.geometry.pixels_of_patch
         kept = self.patches(rows) if size * (1 if self.is_integer else 8) <= KEPT and count > step else None
@@ -376,10 +377,10 @@ class PatchMap(FeatureMap):
 
     # ---- functions of the features ----
 
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
         raise ValueError("PatchFeatures has no exact kernel: its columns are pooled and brought to one spread.")
 
-    def slopes(self, X: Any, coefficients: Array) -> Array:
+    def slopes(self, X: Rows, coefficients: Array) -> Array:
         """Compute the gradients at pictures of a linear function of the features: which pixels matter.
 
         Parameters
@@ -401,7 +402,7 @@ class PatchMap(FeatureMap):
             raise ValueError("gradients need pooling='mean' or 'root'.")
         return np.stack([self._slope(row, coefficients) for row in to_dense(self.rows(X)).astype(np.float64)])
 
-    def _slope(self, picture: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    def _slope(self, picture: np.ndarray, coefficients: Array) -> np.ndarray:
         """Back through the spread, the pooling, the features of each cell, the whitening and the contrast."""
         geometry, size = self.geometry, self.geometry.pixels_of_patch
         normalized, divisor = (part[0] for part in self._normalized(picture[None]))

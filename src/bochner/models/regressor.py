@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array, empty, like, namespace, places
@@ -26,7 +27,7 @@ from .targets import NumericTargets
 class MultiOutputRegressor(RegressorMixin):
     """A regressor that takes one or more targets."""
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True

@@ -23,11 +23,11 @@ class HeldOutScores(NamedTuple):
     Leverages (n,) are those of the rows in the model of all, where they are known.
     """
 
-    scores: np.ndarray
-    codes: np.ndarray
-    weight: np.ndarray | None
+    scores: Array
+    codes: Array
+    weight: Array | None
     how: str
-    leverage: np.ndarray | None = None
+    leverage: Array | None = None
 
     def on_host(self) -> HeldOutScores:
         """The same as numpy has it: a handful of rows, by which probabilities and deviations are calibrated."""

@@ -79,7 +79,7 @@ class Problem:
     calibrates: bool = False
     chosen: float | None = None
     unit: float | None = None
-    start: np.ndarray | None = field(default=None, repr=False)
+    start: Array | None = field(default=None, repr=False)
     sums: FoldedMoments | None = field(default=None, repr=False)
     kernel: KernelRows | None = field(default=None, repr=False)
     triangle: TriangleSystem | None = field(default=None, repr=False)
