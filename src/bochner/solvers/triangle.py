@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
-from ..arrays import cast, like, to_host
+from ..arrays import cast, is_csr, like, to_host
 from ..blocks import Aggregate, Block
 from ..costs import FOLDS
 from ..maps import FeatureMap
@@ -128,7 +128,7 @@ class TriangleOf(Aggregate[TriangleSums]):
         exact = self.is_exact and block.weight is None
         total = partial or TriangleSums.empty(self.map.columns, self.all_rows, exact)
         made = self.map(block.X)
-        features = np.ascontiguousarray(made.toarray() if scipy.sparse.issparse(made) else to_host(made))
+        features = np.ascontiguousarray(made.toarray() if is_csr(made) else to_host(made))
         y, weight = to_host(block.y), None if block.weight is None else to_host(block.weight)
         if not self.leaves_out:
             total.add(features, y, weight)
@@ -229,10 +229,11 @@ class TriangleSystem:
             return self._solved[alpha, tolerance]
         if self.factor is None:
             self.factorise(alpha)
+        product: Callable[[Any], Any] = self.product
         for _ in range(2):
             precondition: Callable[[Any], Any] = self.factor.solve if self.factor is not None else lambda v: v
             found = solve_products(
-                self.product, self.cross, alpha, precondition=precondition, tolerance=tolerance, max_iterations=MOST
+                product, self.cross, alpha, precondition=precondition, tolerance=tolerance, max_iterations=MOST
             )
             if found.residual <= 10.0 * tolerance or self.factored_at == alpha:
                 break
@@ -269,7 +270,7 @@ class Triangle(Solver):
         sums = system.sums
         if problem.calibrates and sums.left_out:
             rough = system.solve(problem.alpha, ROUGH)
-            held_out = held_out_scores(system, rough.coefficients)
+            held_out = held_out_scores(system, np.asarray(rough.coefficients))
         if sums.left_out:
             sums.add_left_out()
             system.center()
