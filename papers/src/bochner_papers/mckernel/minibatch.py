@@ -38,7 +38,7 @@ def run(read: str, rows: int, test_rows: int, most: int, full_batch: bool, job: 
     expansions = [1 << k for k in range(most.bit_length())]
     split = small_digits() if job.quick else scaled(getattr(data, read)().first(rows, test_rows), 255)
     names = {count: f"{count} expansion{'s' if count > 1 else ''}" for count in expansions}
-    parts = {"pixels": ("pixels",), "small network": ("network",)}
+    parts: dict[str, tuple[Any, ...]] = {"pixels": ("pixels",), "small network": ("network",)}
     parts |= {name: ("features", count, BATCH) for count, name in names.items()}
     if full_batch:
         parts[f"{names[1]}, full batch"] = ("features", 1, len(split.X))
