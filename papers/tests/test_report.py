@@ -169,7 +169,10 @@ def test_the_kept_records_tell_the_cause_of_every_failure():
         where = [(r["name"], text) for r, text in members]
         assert why, where
         assert tested, where
-        assert by in known or f"def {by}(" in tests or (DOCS.parent / by).is_file(), (by, where)
+        assert tested.startswith("not yet") or by in known or f"def {by}(" in tests or (DOCS.parent / by).is_file(), (
+            by,
+            where,
+        )
 
 
 @pytest.mark.parametrize(
