@@ -1,21 +1,25 @@
 """Speed, honestly: ours, each peer that is installed, and a measured limit, in one run; no number without a check."""
 
 from ..machine import machine
+from .cluster import bench_cluster
 from .features import bench_features
 from .fit import bench_fit
 from .fwht import bench_fwht, time_shape
 from .gram import bench_gram
 from .limits import bench_limits
+from .pictures import bench_pictures
 from .softmax import bench_softmax
 from .timing import Entry
 
 BENCHES = {
+    "cluster": bench_cluster,
     "limits": bench_limits,
     "fwht": bench_fwht,
     "features": bench_features,
     "gram": bench_gram,
     "fit": bench_fit,
     "softmax": bench_softmax,
+    "pictures": bench_pictures,
 }
 
 __all__ = ["BENCHES", "Entry", "machine", "time_shape"]

@@ -148,7 +148,7 @@ def learned_numbers(split: data.Split, expansions: int) -> int:
     """How many numbers a model with a bias has learned, counted in a model."""
     model = kernel_model(split.X.shape[1], expansions, bias=True)
     model.partial_fit(split.X[:100], split.y[:100], classes=np.unique(split.y))
-    return int(model.coef_.size + model.intercept_.size)
+    return int(np.size(model.coef_) + np.size(model.intercept_))
 
 
 def claims(final: dict[str, float], names: dict[int, str], split: data.Split) -> list[Claim]:
