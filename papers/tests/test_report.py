@@ -213,7 +213,7 @@ def test_columns_of_any_name_and_type_are_drawn():
     assert drawings[3].aspect == 8 / 6
     assert drawings[3].specification["encoding"]["color"]["scale"]["domain"] == [-7, 7]
     assert drawings[5].specification["encoding"]["x"]["type"] == "ordinal"
-    assert drawings[7].styles == ["ours", "as printed"]
+    assert drawings[7].styles == ["done here", "as printed"]
     assert drawings[8].specification["encoding"]["y"]["title"] == "y.z[0]"
     assert drawings[8].specification["encoding"]["y"]["field"] == "y"
 
