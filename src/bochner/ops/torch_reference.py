@@ -104,7 +104,7 @@ def cos_sin(projections: Tensor, phases: Tensor, height: Tensor, out: Tensor | N
     return _given(torch.cat((paired, alone), dim=-1) * height, out)
 
 
-def _given(made: Any, out: Any) -> Tensor:
+def _given(made: Tensor, out: Tensor | None) -> Tensor:
     return made if out is None else out.copy_(made)
 
 
