@@ -38,6 +38,7 @@ from .heuristics import different_rows, draw_seed
 SAMPLED = 40_000  # patches from which the whitening is learned
 REGULARIZED = 0.1  # what is added to the variances of normalized patches before they are whitened
 RANGE = 255.0  # of pixels, in whose units the contrast is given
+AT_ONCE = 64  # pictures whose pooled columns are held at a time, where their spread is measured
 BULK = 0.999  # this quantile of |x| is the range of pixels that are not bytes
 LEAST_SPREAD = 1e-3  # of a column, in units of the usual one: what hardly varies is not blown up
 
@@ -118,6 +119,7 @@ class PatchFeatures(Basis):
     """
 
     kind = PatchMap  # type: ignore[assignment]
+    map_: PatchMap  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -303,16 +305,21 @@ class PatchFeatures(Basis):
 
     def _with_spread(self, start: PatchMap, rows: Array) -> PatchMap:
         """The map with the centre and spread that its columns have on sampled pictures."""
-        pooled = [start.pooled_values(rows[part]) for part in np.array_split(np.arange(len(rows)), -(-len(rows) // 16))]
-        values = np.concatenate(pooled)
-        centre, spread = values.mean(axis=0), values.std(axis=0)
+        first, total, squares = None, 0.0, 0.0  # sums of differences from a few pictures, which are small
+        for at in range(0, len(rows), AT_ONCE):
+            values = start.pooled_values(rows[at : at + AT_ONCE])
+            first = values.mean(axis=0) if first is None else first
+            values -= first
+            total, squares = total + values.sum(axis=0), squares + np.square(values).sum(axis=0)
+        mean = total / len(rows)
+        centre, spread = first + mean, np.sqrt((squares / len(rows) - mean**2).clip(min=0.0))
         usual = float(np.median(spread[spread > 0])) if (spread > 0).any() else 1.0
         # In few digits, so that they do not hang on the last bits of a sum.
         spread = np.maximum(spread, LEAST_SPREAD * usual).astype(np.float32)
         return start.with_spread(centre.astype(np.float32), spread)
 
     def _keep(self, made: PatchMap) -> None:
-        self.map_ = made  # type: ignore[assignment]
+        self.map_ = made
         self.scale_, self._n_features_out = made.scale, made.columns
 
     def _settle(self, rows: Rows, largest: float) -> None:

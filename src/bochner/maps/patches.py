@@ -24,12 +24,13 @@ from ..validation import require_integer
 from .base import FeatureMap, read_only
 from .quantize import Quantizer
 from .rows import require_arrays, to_dense
-from .units import UnitMap
+from .units import UnitMap, Units
 
 POOLINGS = ("mean", "root", "max")
 CODES = 32.0  # codes of a deviation: of whitened pixels, and of 8-bit features; four deviations are within reach
 FINE = 2048.0  # the same for 14-bit features
 AT_ONCE = 1 << 21  # numbers of the patches of some pictures, and of their features in floats: they stay in a cache
+KEPT = 1 << 27  # bytes of patches that all tiles of columns share
 LEAST = 4  # pictures that are worth a thread
 MOST_WHITENING = 32767  # of an integer of 16 bits
 
@@ -195,6 +196,11 @@ class PatchMap(FeatureMap):
     # ---- features ----
 
     @property
+    def units(self) -> Units:
+        """Those of the map inside, each of which makes columns for every cell."""
+        return self.map.units
+
+    @property
     def codes_per_deviation(self) -> float:
         """What one deviation of a column is in integer features."""
         return CODES if self.map.limit <= 127 else FINE
@@ -202,15 +208,17 @@ class PatchMap(FeatureMap):
     def evaluate(self, X: Rows) -> Rows:
         return self._of_units(to_dense(X), 0, self.map.units.number)
 
-    def _of_units(self, X: Array, first: int, last: int) -> Array:
-        """The columns of units first..last-1 of the map inside."""
+    def _of_units(self, X: Array, first: int, last: int, kept: Array | None = None) -> Array:
+        """The columns of units first..last-1 of the map inside; `kept` has the patches, if they are made already."""
         out = empty((X.shape[0], self._column(last) - self._column(first)), X, self.output_dtype(X).name)
         pictures = self._pictures_at_once(last - first)
 
         def some(rows: slice) -> None:
             for row in range(rows.start, rows.stop, pictures):
                 tile = slice(row, min(row + pictures, rows.stop))
-                out[tile] = self._finished(self.pool(self.patches(X[tile]), first, last), first, last)
+                count = self.geometry.count
+                here = self.patches(X[tile]) if kept is None else kept[tile.start * count : tile.stop * count]
+                out[tile] = self._finished(self.pool(here, first, last), first, last)
 
         if is_torch(X):
             some(slice(0, X.shape[0]))
@@ -326,9 +334,11 @@ class PatchMap(FeatureMap):
 
     def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         rows, count, step = to_dense(self.rows(X)), self.map.units.number, self._units_per_tile(columns)
+        size = rows.shape[0] * self.geometry.count * self.geometry.pixels_of_patch
+        kept = self.patches(rows) if size * (1 if self.is_integer else 8) <= KEPT and count > step else None
         for start in range(first * step, count, step):
             stop = min(start + step, count)
-            yield slice(self._column(start), self._column(stop)), self._of_units(rows, start, stop)
+            yield slice(self._column(start), self._column(stop)), self._of_units(rows, start, stop, kept)
 
     def _units_per_tile(self, columns: int) -> int:
         return max(1, columns * self.map.units.number // self.columns)

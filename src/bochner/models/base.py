@@ -19,6 +19,7 @@ from ..moments import FoldedMoments, Moments
 from ..solvers import SolverLike
 from ..solvers.matching import require_torch
 from ..solvers.matrix_free import Sums
+from ..solvers.triangle import TriangleSums
 from ..typing import ArrayLike, VectorLike
 from .checks import (
     check_rows_and_targets,
@@ -39,7 +40,7 @@ from .sampling import RowsByNumber, Sample
 from .target_codes import LabelCounts, TargetSums
 
 # What a checkpoint may hold beside numbers.
-KEPT = (Moments, FoldedMoments, Sums, DataSummary, Sample, RowsByNumber, LabelCounts, TargetSums)
+KEPT = (Moments, FoldedMoments, Sums, TriangleSums, DataSummary, Sample, RowsByNumber, LabelCounts, TargetSums)
 FREE = ("verbose", "n_jobs")  # parameters that change no number
 
 

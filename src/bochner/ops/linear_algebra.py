@@ -89,8 +89,13 @@ def cholesky(matrix: np.ndarray, shift: float, scale: float, dtype: str) -> Fact
 
 
 def _factor_lots(matrix: np.ndarray, shift: float, scale: float, dtype: str) -> FactorInLots | None:
-    made = FactorInLots([_scaled(matrix, start, shift, scale, dtype) for start in range(0, len(matrix), ROWS)], scale)
-    factorise = lapack.get_lapack_funcs("potrf", dtype=np.dtype(dtype))
+    lots = [_scaled(matrix, start, shift, scale, dtype) for start in range(0, len(matrix), ROWS)]
+    return factor_in_place(FactorInLots(lots, scale))
+
+
+def factor_in_place(made: FactorInLots) -> FactorInLots | None:
+    """The factor of a matrix whose lots are given, in their place; None if it is not positive definite."""
+    factorise = lapack.get_lapack_funcs("potrf", dtype=made.lots[0].dtype)
     for k, lot in enumerate(made.lots):
         corner, right = made.columns(k, k), lot[:, len(lot) :]
         if factorise(corner, clean=0, overwrite_a=1)[1]:

@@ -18,10 +18,13 @@ from .. import portable
 from ..streams import philox, row_hashes
 from .dispatch import op
 from .reference_pictures import patches, pooled, standardize, threshold
-from .reference_sums import cross, float_gram, gram, scores
+from .reference_sums import add_to_triangle, cross, float_gram, gram, scores
 
 # Defined with the streams that it feeds, and in rooms of their own.
-__all__ = ["cross", "float_gram", "gram", "patches", "philox", "pooled", "scores", "standardize", "threshold"]
+__all__ = [
+    "add_to_triangle", "cross", "float_gram", "gram", "patches", "philox", "pooled", "scores", "standardize",
+    "threshold",
+]  # fmt: skip
 
 op(philox)
 EXACT_TERMS = 256  # products of 8-bit numbers (each below 2^16) that float32 adds without rounding

@@ -18,6 +18,7 @@ from ..arrays import like
 from ..streams import FINISHERS, MULTIPLIERS, WEYL, hash_multipliers
 from .dispatch import Backend, Function
 from .reference import EXACT_TERMS, NotFiniteError
+from .reference_sums import LOT, triangle_size
 
 TORCH = Backend("torch", library="torch", defines=True)
 WORD = 0xFFFFFFFF
@@ -356,6 +357,20 @@ def cross(z: Tensor, y: Tensor) -> Tensor:
 def scores(z: Tensor, weights: Tensor) -> Tensor:
     dtype = torch.promote_types(z.dtype, weights.dtype)
     return z.to(dtype) @ weights.to(dtype)
+
+
+@TORCH.serves("add_to_triangle")
+def add_to_triangle(z: Array, total: Array | None = None) -> Array:
+    columns, place = z.shape[1], 0
+    if total is None:
+        kind = torch.float64 if z.is_floating_point() else torch.int64
+        total = torch.zeros(triangle_size(columns), dtype=kind, device=z.device)
+    for start in range(0, columns, LOT):
+        lower = (z[:, start:].double().mT @ z[:, start : start + LOT].double()).tril()
+        lot = lower.to(total.dtype).flatten()
+        total[place : place + len(lot)] += lot
+        place += len(lot)
+    return total
 
 
 # ---- pictures ----
