@@ -118,7 +118,7 @@ class RandomFeatureModel(FittedFeatureModel):
         if not first:
             encoder = encoder.with_fields(self._targets.to_fields(), self._targets.outputs)
         how = Preparation(encoder, parameters.dtypes, first, whole, classes, open_journal)
-        X, y, sample_weight, _ = collected(X, y, sample_weight)
+        X, y, sample_weight, _ = collected(X, y, sample_weight, recipe=None if first else recipe_of(self))
         given = given_data(X, y, sample_weight, parameters.dtypes)
         if given.in_blocks:
             meet_blocks(self, given.X, None if first else self.design_.n_features_in_)
@@ -154,7 +154,8 @@ class RandomFeatureModel(FittedFeatureModel):
         where that ended.
         """
         first, parameters = not hasattr(self, "_fitted"), self._parameters()
-        X, y, sample_weight, target = collected(X, y, sample_weight, target)
+        known = None if first else recipe_of(self)
+        X, y, sample_weight, target = collected(X, y, sample_weight, target, known)
         X, y = taken_from(X, y, target)
         if first:
             self.__dict__.pop("recipe_", None)  # of a call that failed
