@@ -278,9 +278,10 @@ class RemoteBlocks(WrappedBlocks):
     def __init__(self, blocks: Blocks, client: distributed.Client) -> None:
         engine = DaskEngine(client)
         if blocks.part(0, 0, 1) is None:  # what files hold is found out by a worker, too
-            blocks = engine.client.submit(called, blocks, "surveyed", pure=False).result()
+            blocks = engine.client.submit(called, sendable(blocks), "surveyed", pure=False).result()
         super().__init__(blocks)
         self.engine = engine
+        self._sent = sendable(blocks) if self.travels else b""
 
     def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
         return reduce_rows(self, aggregate, title)
@@ -291,7 +292,7 @@ class RemoteBlocks(WrappedBlocks):
     def opened_as(self, kind: Callable[..., Any], *arguments: Any) -> Any:
         if not self.travels:
             return kind(self.blocks, *arguments)
-        made = self.engine.client.submit(kind, self.blocks, *arguments, pure=False).result()
+        made = self._asked(Blocks.opened_as, kind, *arguments).result()
         made.engine = self.engine
         return made
 
@@ -333,11 +334,12 @@ class RemoteBlocks(WrappedBlocks):
         return self._asked(verb, *arguments).result()
 
     def _asked(self, verb: Callable[..., Any], *arguments: Any) -> distributed.Future:
-        return self.engine.client.submit(called, self.blocks, verb.__name__, *arguments, pure=False)
+        return self.engine.client.submit(called, self._sent, verb.__name__, *arguments, pure=False)
 
 
-def called(blocks: Blocks, name: str, *arguments: Any) -> Any:
-    return getattr(blocks, name)(*arguments)
+def called(blocks: bytes, name: str, *arguments: Any) -> Any:
+    """What a method of Blocks gives, which come as bytes: the scheduler would look into files to send them on."""
+    return getattr(pickle.loads(blocks), name)(*arguments)
 
 
 class DaskBlocks(Blocks):
