@@ -11,7 +11,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -117,7 +117,9 @@ class Pass:
         self.nodes: dict[str, Node] = {}  # tasks whose answers come here
         self.below: dict[str, Passed] = {}  # tasks whose answers go to other tasks
         self.futures: dict[str, distributed.Future] = {}
-        blocks = None if isinstance(rows, DaskBlocks) or not travels else rows
+        blocks = None if isinstance(rows, DaskBlocks) or not travels else copy(rows)
+        if blocks is not None:
+            blocks.engine = None  # which is here
         message = sendable((get_config() | {"engine": "threads"}, aggregate, plan, blocks))
         facts = own_version(), kept.process, frozenset(kept.alive)
         self.job = delayed(Job, pure=False)(*facts, message, dask_key_name=f"{self.name}-job")
