@@ -35,7 +35,7 @@ from .frames import is_plain
 from .memory import MemoryBlocks
 from .partitions import SMALL, Node, Plan, Tree
 from .regroup import Piece, regroup
-from .tasks import Answer, Job, Source, plain_array, step_with_store
+from .tasks import Answer, ClusterError, Job, Source, plain_array, step_with_store
 from .threads import one_after_another
 
 TASK = 1 << 26  # bytes of rows of one task
@@ -217,12 +217,12 @@ class Pass:
             return future.result()
         except distributed.KilledWorker as error:
             first, last = self.rows_of(future.key) or (0, self.plan.n_rows)
-            raise RuntimeError(
+            raise ClusterError(
                 f"rows {first} to {last - 1}: the worker that folded them died, and so did those that tried again "
                 f"(the last was {error.last_worker.address}): are workers short of memory?"
             ) from None
         except (distributed.client.FutureCancelledError, distributed.client.FuturesCancelledError) as error:
-            raise RuntimeError(
+            raise ClusterError(
                 f"the cluster has let go of rows that were to be folded ({type(error).__name__}): is a persisted "
                 "collection of a client that was closed or restarted among them?"
             ) from None
