@@ -273,12 +273,12 @@ def test_the_command_line_fits_on_a_cluster(client, tmp_path, capsys):
     path = parquet(tmp_path)
     how = ["fit", path, "--target", "y", "--drop", "g", "--components", "48", "--json"]
     for name, more in (("here", []), ("there", ["--dask", client.scheduler.address])):
-        with pytest.raises(SystemExit, match="^0$"):
+        with pytest.raises(SystemExit, match=r"^0$"):
             main([*how, "--out", str(tmp_path / name), *more])
     capsys.readouterr()
     here, there = (bochner.load(tmp_path / name) for name in ("here", "there"))
     assert same(numbers(here), numbers(there))
-    with pytest.raises(SystemExit, match="^[1-9]"):
+    with pytest.raises(SystemExit, match=r"^[1-9]"):
         main(["fit", path, "--target", "y", "--out", str(tmp_path / "x"), "--dask", "tcp://127.0.0.1:1"])
     assert "there is no Dask scheduler at 'tcp://127.0.0.1:1'" in capsys.readouterr().err
 

@@ -66,7 +66,8 @@ class RandomFeatureModel(FittedFeatureModel):
         X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
             The rows. A frame may have text, dates, booleans and missing numbers: it is encoded as `bochner.read(frame,
             missing="mean")` does it. Blocks, such as those of `bochner.read`, have targets and weights of their own.
-            Tensors stay in torch, on their device.
+            Tensors stay in torch, on their device. Dask arrays and frames stay where they are: y and sample_weight may
+            be collections too, and the workers of the current client make the sums.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             The targets; None if `target` or the blocks hold them.
         sample_weight : array-like of shape (n_samples,), default=None
