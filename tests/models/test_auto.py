@@ -157,7 +157,7 @@ def test_a_version_of_rows_knows_no_target_of_its_fold() -> None:
         tables = Tables(frame, y, y[:, None] - 1.0)
         found = tables.versions("effects", rows, rows, np.arange(300) % 5)
         names = tables.encoders["effects"].get_feature_names_out().tolist()
-        return [version[:, [names.index("town says"), names.index("age says")]] for version in found]
+        return [version[:, [names.index("town effect"), names.index("age effect")]] for version in found]
 
     first, second = versions(y), versions(np.where(rows % 5 == 2, y + 0.5 * (rows % 3), y))
     assert (first[2] == second[2]).all()

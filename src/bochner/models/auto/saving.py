@@ -23,11 +23,11 @@ from ...fields import (
 )
 from ...kernels import Stable
 from ...tables import TableEncoder
-from ...tables.effect_encoder import EffectEncoder
 from ...tables.encodings import METHODS
 from ...tables.several_encoders import EncodersRecipe, recipe_of_several
 from ..kept import fitted_fields
 from ..saving import made_of
+from .effect_encoder import EffectEncoder
 from .expansion import Expansion, Setting
 from .local import LocalExpansion, Tree
 from .search import Trial
