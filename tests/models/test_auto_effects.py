@@ -124,6 +124,17 @@ def test_a_frame_has_its_numbers_and_the_effects_of_all_columns() -> None:
     assert (unknown == 0.0).all()
 
 
+def test_identifiers_have_no_effect_and_neighbouring_numbers_one_edge() -> None:
+    rng = np.random.default_rng(4)
+    frame, Y = pandas.DataFrame({"id": [f"r{k}" for k in range(200)]}), rng.normal(size=(200, 1))
+    frame["x"] = np.round(rng.normal(size=200))
+    encoder, _ = fitted(frame, Y)
+    assert not any("id" in name for name in encoder.get_feature_names_out())
+    close = 1.0 + np.finfo(float).eps * np.arange(20)
+    edges = edges_between(close, np.ones(20, dtype=int))
+    assert (np.diff(edges) > 0).all() and len(edges) <= 19
+
+
 def test_files_hold_effects() -> None:
     frame, Y = mixed(300, 0)
     encoder, _ = fitted(frame, np.hstack([Y, -Y]))
