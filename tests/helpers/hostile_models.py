@@ -12,6 +12,7 @@ from bochner import RandomFeatureClassifier as Classifier
 from bochner import RandomFeatureRegressor as Regressor
 from bochner.losses import Huber
 from bochner.models.auto import base as auto
+from bochner.models.auto import deviations
 from bochner.models.auto.search import Chain
 from bochner.solvers import SGD, Adam, DoublyStochastic
 
@@ -127,7 +128,8 @@ def automatic():
     frame = FRAME.assign(d=DAYS)
     table = bochner.read(frame.assign(y=Y), target="y", missing="mean")
     yield "auto table", Kind(bochner.AutoRegressor(**few).fit(table), frame)
-    with patch.object(auto, "CHAINS", (Chain("effects", 1.0, 1.0, "diagonal"),)):
+    chains = (Chain("effects", 1.0, 1.0, "diagonal"),)
+    with patch.object(auto, "CHAINS", chains), patch.multiple(deviations, FEWEST=10, CLEAR=-1e9):
         yield "auto effects", Kind(bochner.AutoRegressor(**few).fit(frame, Y), frame)
 
 

@@ -13,6 +13,7 @@ from sklearn.linear_model import RidgeCV
 import bochner
 from bochner import AutoClassifier, AutoRegressor
 from bochner.models.auto import base, search
+from bochner.models.auto.deviations import learned_deviations
 from bochner.models.auto.encoding import Tables
 from bochner.models.auto.expansion import Expansion, Setting, with_metric
 from bochner.models.auto.fits import LandmarkFits, Rows, exact_fit
@@ -48,6 +49,35 @@ def test_the_expected_error_and_deviations_are_honest(fitted: AutoRegressor) -> 
     assert abs(fitted.score(X, y) - fitted.cv_score_) < 5 * fitted.cv_standard_error_
     mean, deviation = fitted.predict(X, return_std=True)
     assert 0.9 < np.mean(np.abs(mean - y) < 1.96 * deviation) < 0.99
+
+
+def uneven(n: int, seed: int, quiet: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Noise that a column with no part in the mean makes small."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    is_loud = X[:, 0] > 0
+    return X, np.sin(X[:, 1]) + X[:, 2] + np.where(is_loud, 1.0, quiet) * rng.normal(size=n), is_loud
+
+
+def test_deviations_are_larger_where_errors_are(tmp_path: Path) -> None:
+    X, y, _ = uneven(400, 0, 0.2)
+    model = AutoRegressor(max_trials=3, random_state=0).fit(X, y)
+    new, truth, is_loud = uneven(4000, 1, 0.2)
+    mean, deviation = model.predict(new, return_std=True)
+    inside = np.abs(mean - truth) < 1.96 * deviation
+    assert 0.92 < inside.mean() < 0.98
+    assert inside[is_loud].mean() > 0.85  # one deviation for all would be too small for these
+    assert np.median(deviation[is_loud]) > 2.0 * np.median(deviation[~is_loud])
+    model.save(tmp_path / "m.bochner")
+    assert (bochner.load(tmp_path / "m.bochner").predict(new, return_std=True)[1] == deviation).all()
+
+
+def test_deviations_of_even_noise_are_one_number() -> None:
+    """In nearly all draws; what is clear by two standard errors is so by chance in one of forty."""
+    rng = np.random.default_rng(0)
+    even = [learned_deviations(rng.normal(size=(300, 4)), np.abs(rng.normal(size=(300, 1)))) for _ in range(8)]
+    assert sum(one.logarithm is None for one in even) >= 7
+    np.testing.assert_allclose([one(np.zeros((2, 4))) for one in even if one.logarithm is None], 1.0, atol=0.15)
 
 
 def test_the_stack_is_about_as_good_as_its_best_member(fitted: AutoRegressor) -> None:
