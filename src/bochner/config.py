@@ -21,7 +21,7 @@ UNITS = {
     "TIB": 2**40,
 }
 
-ENGINES = ("threads", "processes")
+ENGINES = ("threads", "processes", "dask")
 
 _defaults: dict[str, Any] = {"memory": "4GB", "block_rows": "auto", "progress": False, "engine": "threads"}
 _local = threading.local()
@@ -69,8 +69,9 @@ def set_config(
         Rows of one block; 'auto' derives them from the memory budget.
     progress : bool, default=None
         Whether long work shows a progress bar.
-    engine : {'threads', 'processes'} or Engine, default=None
-        Who works through the blocks: threads of this process, or worker processes. The results have the same bits.
+    engine : {'threads', 'processes', 'dask'} or Engine, default=None
+        Who works through the blocks: threads of this process, worker processes, or the cluster of the current Dask
+        client. The results have the same bits.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class ThreadEngine(Engine):
     def fold(
         self, blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], begun: Folded | None
     ) -> Generator[Folded]:
-        workers = 1 if aggregate.is_parallel else min(threads.count(), len(missing), MOST)
+        workers = 1 if aggregate.is_parallel or len(missing) == 1 else min(threads.count(), len(missing), MOST)
         with threads.blas_limited():
             if workers == 1 or plan.blocks > 1:
                 yield from one_after_another(blocks, aggregate, plan, missing, begun)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
+from ..lazy import by_partitions
 from ..validation import require_choice, require_integer
 from .columns import columns_of, is_frame
 from .encodings import METHODS, CategoryEncoding, Encoding, date_encoding, number_encoding
@@ -288,6 +289,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     # ---- encoding ----
 
+    @by_partitions
     def transform(self, X: Any) -> Any:
         """Turn rows into numbers.
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ...lazy import by_partitions
 from ...typing import RandomStateLike
 from ..regressor import MultiOutputRegressor
 from ..scoring import score_of_rows
@@ -97,6 +98,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
     def _encoder(self) -> NumericTargets:
         return NumericTargets()
 
+    @by_partitions
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict targets, and on request how far they may be off.
 
@@ -238,6 +240,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         check_is_fitted(self, "_targets")
         return self._targets.classes  # type: ignore[attr-defined]
 
+    @by_partitions
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the scores of the classes.
 
@@ -254,6 +257,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         check_is_fitted(self)
         return self._targets.decision(self._scores(X))  # type: ignore[attr-defined]
 
+    @by_partitions
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of the largest score of each row.
 
@@ -270,6 +274,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         decision = self.decision_function(X)
         return self._targets.decode(decision)  # type: ignore[attr-defined]
 
+    @by_partitions
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the probabilities of the classes.
 
