@@ -29,9 +29,7 @@ def open_bags(X: Any, bag: Any, target: str | None = None, encode: Encode | None
             raise ValueError("the blocks have their own targets: give target to bochner.read.")
         return X.opened_as(BlockBags, bag)
     if is_lazy(X):
-        raise ValueError(
-            "bags do not come from Dask collections: write files for bochner.read(...).on(client)."
-        )
+        raise ValueError("bags do not come from Dask collections: write files for bochner.read(...).on(client).")
     if bag is not None:
         return TableBags(X, bag, target, encode)
     if target is not None:
