@@ -160,11 +160,11 @@ def many_towns(n: int, seed: int) -> tuple[object, np.ndarray]:
     return frame, 2.0 * np.sin(9.0 * town) + (age % 7 == 3) + 0.3 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("n", [600, 2000])
+@pytest.mark.parametrize("n", [500, 1700])
 def test_effects_of_columns_are_learned_and_judged_honestly(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "CHAINS", (Chain("effects", 1.0, 1.0, "diagonal"),))
     frame, y = many_towns(n, 0)
-    model = AutoRegressor(max_trials=5, random_state=0).fit(frame, y)
+    model = AutoRegressor(max_trials=4, random_state=0).fit(frame, y)
     new, truth = many_towns(3000, 1)
     assert any(member.setting.numbers == "effects" for member in model._stack.members)
     assert abs(model.score(new, truth) - model.cv_score_) < 5 * model.cv_standard_error_
@@ -177,6 +177,18 @@ def test_effects_of_noise_promise_nothing() -> None:
     frame = pandas.DataFrame({"town": [f"t{k}" for k in rng.integers(0, 300, 600)], "x": rng.normal(size=600)})
     model = AutoRegressor(max_trials=4, random_state=0).fit(frame, rng.normal(size=600))
     assert model.cv_score_ < 0.05
+
+
+def test_effects_that_do_not_help_get_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = tuple(Chain(numbers, 2.0, 2.0, "diagonal") for numbers in ("robust", "effects"))
+    monkeypatch.setattr(base, "CHAINS", chains)
+    X, y = relevant_few(200, columns=6)
+    model = AutoRegressor(max_trials=12, random_state=0).fit(X, np.sin(3.0 * X[:, 0] * X[:, 1]))
+    rows = model.leaderboard_["model"]
+    assert rows.str.contains("with effects").sum() == 1 < rows.str.contains("robust").sum()
+    frame, y = many_towns(300, 0)
+    rows = AutoRegressor(max_trials=12, random_state=0).fit(frame, y).leaderboard_["model"]
+    assert rows.str.contains("with effects").sum() > 1
 
 
 def test_a_version_of_rows_knows_no_target_of_its_fold() -> None:
