@@ -7,10 +7,11 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from ...bases.heuristics import draw_seed
@@ -60,7 +61,7 @@ class AutoModel(BaseEstimator):
         `encoded` gives those rows, by how numbers are scaled.
         """
 
-    def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Any:
+    def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Self:
         """Search for the best model within the budget, and fit it to all rows.
 
         Parameters
@@ -186,7 +187,7 @@ class AutoModel(BaseEstimator):
         if self.device not in (None, "cpu"):
             raise ValueError(f"device={self.device!r}: only the CPU so far.")
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: object) -> np.ndarray:
         check_is_fitted(self)
         return self._of_rows(X, self._stack.scores)
 
@@ -211,7 +212,7 @@ class AutoModel(BaseEstimator):
         check_is_fitted(self)
         return max(1, *(len(member.centres) for member in self._stack.members))
 
-    def _encoded(self, X: Any) -> Encoded:
+    def _encoded(self, X: object) -> Encoded:
         """Rows as encoders make them, by how these scale numbers; in a block of a table all of them have done so."""
         if isinstance(X, Block) and hasattr(self, "recipe_"):
             tables = dict(zip(self._encoders, self.recipe_.split(X.X), strict=True))
@@ -326,10 +327,10 @@ class AutoModel(BaseEstimator):
         )
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Any:
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         return from_state(cls, state)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
