@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import ops
 from ...tables import TableEncoder
-from ...tables.effect_encoder import EffectEncoder
+from .effect_encoder import EffectEncoder
 
 FOLDS = 5
 JUDGED = 10_000  # rows that are enough to judge by
