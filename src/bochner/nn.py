@@ -333,7 +333,8 @@ class PatchLayer(nn.Module):
         p = p / (found.contrast * p.square().mean(dim=-1, keepdim=True) + found.floor).sqrt()
         whitened = p @ self.whitening.mT - self.offset
         weights = tuple(getattr(self, name) for name in self.weight_names)
-        features = found.map.apply(whitened.flatten(0, -2), weights).unflatten(0, whitened.shape[:-1])
+        features: Tensor = found.map.apply(whitened.flatten(0, -2), weights)
+        features = features.unflatten(0, whitened.shape[:-1])
         return (self._pooled(features).flatten(-2) - self.centre) * self.factor
 
     def _pooled(self, features: Any) -> Any:
