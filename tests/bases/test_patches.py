@@ -1,6 +1,7 @@
 """Features of patches: against the slow and obvious definition, in integers and floats, of pictures of every shape."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -154,6 +155,25 @@ def test_one_cell_does_not_know_where_a_patch_is():
     X[0, 2:4, 2:4] = X[1, 5:7, 4:6] = rng.integers(50, 255, (2, 2))
     made = basis.transform(X)
     np.testing.assert_allclose(made[0], made[1], atol=1e-10)
+
+
+@pytest.mark.parametrize("precision", [None, "int8"])
+def test_a_mirror_image_has_the_features_of_its_picture(precision, tmp_path):
+    shape = (6, 8, 3)
+    basis, X = fitted(shape, mirrored=True, precision=precision), pictures(shape)
+    turned = X.reshape(-1, *shape)[:, :, ::-1].reshape(len(X), -1)
+    exact = precision is not None
+    np.testing.assert_allclose(basis.transform(turned), basis.transform(X), atol=0 if exact else 1e-9)
+    plain = fitted(shape, precision=precision)
+    assert not np.allclose(plain.transform(turned), plain.transform(X), atol=1e-3)
+    # The bag holds both: means of features, before their spread is taken, are the means of both pictures.
+    both = replace(plain.map_, geometry=basis.map_.geometry, pooling="mean")
+    alone = replace(plain.map_, pooling="mean")
+    sums = alone.pooled_values(X) + alone.pooled_values(turned)
+    np.testing.assert_allclose(both.pooled_values(X), sums * (1.0 if exact else 0.5), rtol=1e-9)
+    storage.save(tmp_path / "basis", "basis", 1, basis, PARTS)
+    again = storage.load(tmp_path / "basis", "basis", range(1, 2), PARTS)[1]
+    assert np.array_equal(again.transform(X), basis.transform(X))
 
 
 def test_whitened_patches_have_the_covariance_of_the_field():

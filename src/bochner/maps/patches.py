@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import ops
 from ..arrays import Array, Rows, cast, dtype_name, empty, is_torch, like, namespace
-from ..fields import LARGEST, number, numbers, require_sound, text, whole
+from ..fields import LARGEST, flag, number, numbers, require_sound, text, whole
 from ..ops import threads
 from ..validation import require_integer
 from .base import FeatureMap, read_only
@@ -45,10 +45,12 @@ class Geometry:
     size: int
     stride: int
     grid: int
+    mirrored: bool = False  # whether the patches of the mirror image are among them, each in its cell there
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            require_integer(name, value)
+            if name != "mirrored":
+                require_integer(name, value)
         if self.size > min(self.height, self.width):
             raise ValueError(f"patches of {self.size} pixels do not fit into {self.height} x {self.width}.")
         if self.grid > min(self.down, self.across):
@@ -75,7 +77,7 @@ class Geometry:
     @property
     def count(self) -> int:
         """Patches of a picture."""
-        return self.down * self.across
+        return self.down * self.across * (2 if self.mirrored else 1)
 
     @property
     def cell_count(self) -> int:
@@ -90,9 +92,12 @@ class Geometry:
     def places(self) -> np.ndarray:
         """The pixels of each patch, int32 (count, pixels_of_patch); a picture goes by height, width and channel."""
         numbers = np.arange(self.pixels, dtype=np.int32).reshape(self.height, self.width, self.channels)
-        windows = np.lib.stride_tricks.sliding_window_view(numbers, (self.size, self.size), axis=(0, 1))
-        chosen = windows[:: self.stride, :: self.stride].transpose(0, 1, 3, 4, 2)
-        return np.ascontiguousarray(chosen.reshape(self.count, self.pixels_of_patch)[self.order])
+        found = []
+        for picture in (numbers, numbers[:, ::-1])[: 2 if self.mirrored else 1]:
+            windows = np.lib.stride_tricks.sliding_window_view(picture, (self.size, self.size), axis=(0, 1))
+            chosen = windows[:: self.stride, :: self.stride].transpose(0, 1, 3, 4, 2)
+            found.append(chosen.reshape(-1, self.pixels_of_patch))
+        return np.ascontiguousarray(np.concatenate(found)[self.order])
 
     @cached_property
     def cells(self) -> np.ndarray:
@@ -103,7 +108,8 @@ class Geometry:
     def _cells_row_by_row(self) -> np.ndarray:
         down = np.arange(self.down) * self.grid // self.down
         across = np.arange(self.across) * self.grid // self.across
-        return (down[:, None] * self.grid + across).astype(np.int32).ravel()
+        cells = (down[:, None] * self.grid + across).astype(np.int32)
+        return np.tile(cells.ravel(), 2 if self.mirrored else 1)
 
     @cached_property
     def shares(self) -> np.ndarray:
@@ -429,7 +435,8 @@ class PatchMap(FeatureMap):
             "spread": numbers(self.columns, low=positive, high=LARGEST),
         }  # fmt: skip
         require_sound(vars(self), checks)
-        require_sound(vars(self.geometry), dict.fromkeys(vars(self.geometry), whole(1, 1 << 20)))
+        sides = [name for name in vars(self.geometry) if name in Geometry.__dataclass_fields__ and name != "mirrored"]
+        require_sound(vars(self.geometry), {**dict.fromkeys(sides, whole(1, 1 << 20)), "mirrored": flag})
         self.map.require_sound()
         if self.map.inputs != size or (self.quantizer is not None) != self.is_integer:
             raise ValueError("the map inside is of other patches")

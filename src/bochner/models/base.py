@@ -67,7 +67,8 @@ class RandomFeatureModel(FittedFeatureModel):
         X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
             The rows. A frame may have text, dates, booleans and missing numbers: it is encoded as `bochner.read(frame,
             missing="mean")` does it. Blocks, such as those of `bochner.read`, have targets and weights of their own.
-            Tensors stay in torch, on their device.
+            Tensors stay in torch, on their device. Dask arrays and frames stay where they are: y and sample_weight may
+            be collections too, and the workers of the current client make the sums.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             The targets; None if `target` or the blocks hold them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -119,7 +120,7 @@ class RandomFeatureModel(FittedFeatureModel):
         if not first:
             encoder = encoder.with_fields(self._targets.to_fields(), self._targets.outputs)
         how = Preparation(encoder, parameters.dtypes, first, whole, classes, open_journal)
-        X, y, sample_weight, _ = collected(X, y, sample_weight)
+        X, y, sample_weight, _ = collected(X, y, sample_weight, recipe=None if first else recipe_of(self))
         given = given_data(X, y, sample_weight, parameters.dtypes)
         if given.in_blocks:
             meet_blocks(self, given.X, None if first else self.design_.n_features_in_)
@@ -155,7 +156,8 @@ class RandomFeatureModel(FittedFeatureModel):
         where that ended.
         """
         first, parameters = not hasattr(self, "_fitted"), self._parameters()
-        X, y, sample_weight, target = collected(X, y, sample_weight, target)
+        known = None if first else recipe_of(self)
+        X, y, sample_weight, target = collected(X, y, sample_weight, target, known)
         X, y = taken_from(X, y, target)
         if first:
             self.__dict__.pop("recipe_", None)  # of a call that failed

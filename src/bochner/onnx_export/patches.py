@@ -47,7 +47,7 @@ def patches(graph: Graph, feature_map: PatchMap, rows: str, dtype: np.dtype, inn
     if feature_map.is_integer:
         whitened = _codes_of_patches(graph, feature_map, rows)
         features = inner(graph, feature_map.map, whitened, dtype)
-    elif isinstance(feature_map.map, ThresholdMap) and dtype == np.float32:
+    elif isinstance(feature_map.map, ThresholdMap) and dtype == np.float32 and not geometry.mirrored:
         features = _convolved(graph, feature_map, rows)
     else:
         features = inner(graph, feature_map.map, _whitened(graph, feature_map, rows), dtype)

@@ -191,7 +191,7 @@ def layout_of(array: object) -> str:
     return SPARSE if scipy.sparse.issparse(array) or is_sparse_tensor(array) else DENSE
 
 
-def kind_of(name: str, array: Any) -> tuple[Any, ...]:
+def kind_of(name: str, array: Array) -> tuple[Any, ...]:
     """What the choice of a backend hangs on, besides what versions ask of the arguments; types tell layouts apart,
     but for tensors."""
     return name, type(array), array.dtype, getattr(array, "layout", None)

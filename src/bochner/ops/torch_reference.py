@@ -105,7 +105,7 @@ def cos_sin(projections: Tensor, phases: Tensor, height: Tensor, out: Tensor | N
     return _given(torch.cat((paired, alone), dim=-1) * height, out)
 
 
-def _given(made: Any, out: Any) -> Tensor:
+def _given(made: Tensor, out: Tensor | None) -> Tensor:
     return made if out is None else out.copy_(made)
 
 
@@ -360,7 +360,7 @@ def scores(z: Tensor, weights: Tensor) -> Tensor:
 
 
 @TORCH.serves("add_to_triangle")
-def add_to_triangle(z: Array, total: Array | None = None) -> Array:
+def add_to_triangle(z: Tensor, total: Tensor | None = None) -> Tensor:
     columns, place = z.shape[1], 0
     if total is None:
         kind = torch.float64 if z.is_floating_point() else torch.int64
