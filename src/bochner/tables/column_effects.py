@@ -17,10 +17,10 @@ for G bins of P parents with N rows. Where that is not positive, the level says 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from .chunk import Text
 from .statistics import CategoryStatistics, NumberStatistics
 
 MOST_BINS = 256
@@ -47,9 +47,10 @@ class Bins:
         """How many bins there are."""
         return 1 + (len(self.edges) + 1 if self.places is None else len(self.places))
 
-    def __call__(self, column: Any) -> np.ndarray:
-        if self.places is not None:
-            return np.array([*(self.places.get(value, 0) for value in column.values), 0], dtype=np.int64)[column.codes]
+    def __call__(self, column: Text | np.ndarray) -> np.ndarray:
+        if isinstance(column, Text):
+            places = self.places or {}
+            return np.array([*(places.get(value, 0) for value in column.values), 0], dtype=np.int64)[column.codes]
         return np.where(np.isnan(column), 0, np.searchsorted(self.edges, column) + 1)
 
     def levels(self) -> list[np.ndarray]:

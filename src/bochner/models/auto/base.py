@@ -191,7 +191,7 @@ class AutoModel(BaseEstimator):
         check_is_fitted(self)
         return self._of_rows(X, self._stack.scores)
 
-    def _of_rows(self, X: Any, function: Callable[[Encoded], np.ndarray]) -> np.ndarray:
+    def _of_rows(self, X: object, function: Callable[[Encoded], np.ndarray]) -> np.ndarray:
         """What a function says of encoded rows, block by block where they come in blocks."""
         with Limited(self.n_jobs, 0, 1):
             if not isinstance(X, Blocks):

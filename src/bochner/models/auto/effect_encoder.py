@@ -11,7 +11,7 @@ import numpy as np
 from ...fields import numbers, require_fields, several
 from ...tables import TableEncoder
 from ...tables.column_effects import Bins, EffectSums
-from ...tables.learned import MOST_COLUMNS
+from ...tables.learned import MOST_COLUMNS, LearnedTable
 from ...tables.statistics import FARTHEST
 from .fits import beside
 
@@ -73,7 +73,7 @@ class EffectEncoder:
         kept[np.argsort(-spreads, kind="stable")[min(MOST_EFFECTS, 2 * len(self.bins) + 16) :]] = False
         return kept
 
-    def read(self, X: Any) -> list[Any]:
+    def read(self, X: object) -> list[Any]:
         """The columns of a table as numbers and categories."""
         return self._learned.read(self.encoder._columns(X, reset=False))
 
@@ -90,14 +90,14 @@ class EffectEncoder:
         z = effects / self.spreads[self.spreads > 0]
         return np.hstack([X[:, self._plain], z / np.sqrt(1.0 + (z / END) ** 2)])
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: object) -> np.ndarray:
         """Turn rows into numbers."""
         return self._encode(self.read(X))
 
     # ---- what recipes ask of an encoder ----
 
     @property
-    def _learned(self) -> Any:
+    def _learned(self) -> LearnedTable:
         return self.encoder._learned
 
     @property

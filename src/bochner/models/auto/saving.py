@@ -222,7 +222,7 @@ def member_of(state: dict[str, Any], encoders: dict[str, TableEncoder], outputs:
     return made[0] if leaves == 1 else LocalExpansion(setting, Tree(state["axes"], cuts), made)
 
 
-def deviations_of(state: Any, encoders: dict[str, Any], outputs: int) -> Deviations:
+def deviations_of(state: dict[str, Any], encoders: dict[str, Any], outputs: int) -> Deviations:
     """Deviations from what a file kept; what belongs to other columns is refused."""
     require_fields({"deviations": state}, {"deviations": instance(dict)})
     require_fields({"widening": state["widening"]}, {"widening": numbers(outputs, low=0.0)})
