@@ -8,7 +8,6 @@ state of either kind loads into the other.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -288,7 +287,9 @@ class PatchLayer(nn.Module):
     torch.Size([3, 80])
     """
 
-    def __init__(self, basis: PatchFeatures, *, learnable: bool = False, dtype: Any = None, device: Any = None) -> None:
+    def __init__(
+        self, basis: PatchFeatures, *, learnable: bool = False, dtype: object = None, device: object = None
+    ) -> None:
         super().__init__()
         if not isinstance(basis, PatchFeatures) or not hasattr(basis, "map_"):
             raise ValueError("this layer is made from PatchFeatures that are fitted to pictures.")
@@ -312,7 +313,7 @@ class PatchLayer(nn.Module):
             self.register_buffer(name, torch.tensor(numbers, dtype=dtype, device=device))
         self.register_buffer("places", torch.tensor(found.geometry.places, dtype=torch.int64, device=device))
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         """Compute the features of pictures.
 
         Parameters
@@ -333,11 +334,11 @@ class PatchLayer(nn.Module):
         p = p / (found.contrast * p.square().mean(dim=-1, keepdim=True) + found.floor).sqrt()
         whitened = p @ self.whitening.mT - self.offset
         weights = tuple(getattr(self, name) for name in self.weight_names)
-        features: Tensor = found.map.apply(whitened.flatten(0, -2), weights)
-        features = features.unflatten(0, whitened.shape[:-1])
+        made = torch.as_tensor(found.map.apply(whitened.flatten(0, -2), weights))
+        features = made.unflatten(0, whitened.shape[:-1])
         return (self._pooled(features).flatten(-2) - self.centre) * self.factor
 
-    def _pooled(self, features: Any) -> Any:
+    def _pooled(self, features: Tensor) -> Tensor:
         """(..., columns, cells) of (..., patches, columns)."""
         if self.basis.map_.pooling == "max":
             parts = [features[..., cell > 0, :].amax(dim=-2) for cell in self.members.mT]

@@ -25,7 +25,7 @@ MAXOUT = (
 )
 # Name, the basis, and the memory that the fit may plan with: above its own, one triangle has no room.
 OURS = (
-    ("training patches, 17,984 features", THRESHOLDS.format(filters=562, grid=4), "4GB"),
+    ("training patches, 18,000 features", THRESHOLDS.format(filters=1000, grid=3), "4GB"),
     ("random maxout patches, 16,000 features", MAXOUT, "4GB"),
     ("training patches, 32,000 features", THRESHOLDS.format(filters=1000, grid=4), "6GB"),
 )

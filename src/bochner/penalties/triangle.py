@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..arrays import to_host
 from ..moments import FoldedMoments, Moments
 from ..ops.reference_sums import LOT
 from ..solvers.problem import Alpha, Problem, wrong
@@ -64,7 +63,7 @@ class FromTriangle(PenaltySelection):
 
     def judged(self, alpha: float, number: int) -> tuple[float, float]:
         """The errors of rows left out, and what they would be of the mean: weights of rows, or squares."""
-        b = to_host(self.system.solve(alpha, ROUGH).coefficients)
+        b = np.asarray(self.system.solve(alpha, ROUGH).coefficients)
         scores = self.system.scores_left_out(b)
         _, codes, weights = zip(*self.system.sums.left_out, strict=True)
         y = np.concatenate(codes).astype(np.float64)

@@ -17,11 +17,10 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
-from ..arrays import Array, cast, like, to_host
+from ..arrays import cast, is_csr, like, to_host
 from ..blocks import Aggregate, Block
 from ..costs import FOLDS
 from ..maps import FeatureMap
-from ..maps.rows import to_dense
 from ..moments import Moments, small_sums
 from ..ops import threads
 from ..ops.linear_algebra import FactorInLots, factor_in_place
@@ -128,14 +127,15 @@ class TriangleOf(Aggregate[TriangleSums]):
     def step(self, partial: TriangleSums | None, block: Block) -> TriangleSums:
         exact = self.is_exact and block.weight is None
         total = partial or TriangleSums.empty(self.map.columns, self.all_rows, exact)
-        features = np.ascontiguousarray(to_host(to_dense(self.map(block.X))))
+        made = self.map(block.X)
+        features = np.ascontiguousarray(made.toarray() if is_csr(made) else to_host(made))
         y, weight = to_host(block.y), None if block.weight is None else to_host(block.weight)
         if not self.leaves_out:
             total.add(features, y, weight)
             return total
         out = to_host(fold_of(block, FOLDS)) == 0
         parts = [(features[rows], y[rows], None if weight is None else weight[rows]) for rows in (out, ~out)]
-        del features
+        del made, features
         total.add(*parts[1])
         total.left_out.append(parts[0])
         return total
@@ -169,9 +169,9 @@ class TriangleSystem:
         diagonal = np.concatenate([lot.diagonal() for lot in self.sums.lots]).astype(np.float64)
         return float((self.scale**2 * diagonal - self.sums.weight * self.mean_z**2).clip(min=0.0).sum())
 
-    def product(self, v: Array) -> np.ndarray:
+    def product(self, v: np.ndarray) -> np.ndarray:
         """G v: each lot is made float64 a piece at a time, and serves both sides of the diagonal."""
-        scaled = self.scale[:, None] * to_host(v)
+        scaled = self.scale[:, None] * v
         out = np.zeros_like(scaled)
         with threads.blas_limited():
             for k, lot in enumerate(self.sums.lots):
@@ -229,10 +229,11 @@ class TriangleSystem:
             return self._solved[alpha, tolerance]
         if self.factor is None:
             self.factorise(alpha)
+        product: Callable[[Any], Any] = self.product
         for _ in range(2):
-            precondition: Callable[[Array], Array] = self.factor.solve if self.factor is not None else lambda v: v
+            precondition: Callable[[Any], Any] = self.factor.solve if self.factor is not None else lambda v: v
             found = solve_products(
-                self.product, self.cross, alpha, precondition=precondition, tolerance=tolerance, max_iterations=MOST
+                product, self.cross, alpha, precondition=precondition, tolerance=tolerance, max_iterations=MOST
             )
             if found.residual <= 10.0 * tolerance or self.factored_at == alpha:
                 break
@@ -269,7 +270,7 @@ class Triangle(Solver):
         sums = system.sums
         if problem.calibrates and sums.left_out:
             rough = system.solve(problem.alpha, ROUGH)
-            held_out = held_out_scores(system, to_host(rough.coefficients))
+            held_out = held_out_scores(system, np.asarray(rough.coefficients))
         if sums.left_out:
             sums.add_left_out()
             system.center()
