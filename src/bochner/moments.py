@@ -335,6 +335,11 @@ class FoldedMoments:
         return sum(part.rows for part in self._parts)
 
     @property
+    def gram(self) -> Array:
+        """Z'Z of the first fold that has rows, whose library and device are those of all."""
+        return self._parts[0].gram
+
+    @property
     def features(self) -> int:
         """Number of features."""
         return len(self._parts[0].sum_z)

@@ -70,6 +70,13 @@ class Stream:
         digest = hashlib.blake2b(f"{int(seed)}:{name}".encode(), digest_size=8).digest()
         self.key = (int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little"))
 
+    @classmethod
+    def of_key(cls, key: tuple[int, int]) -> Stream:
+        """The stream with this key."""
+        stream = cls.__new__(cls)
+        stream.key = key
+        return stream
+
     def _blocks(self, features: np.ndarray, block: np.ndarray | int, turn: int = 0) -> np.ndarray:
         """Four words for each feature: the counter is (block, turn, low and high half of the feature's index)."""
         counter = np.empty((len(features), 4), dtype=np.uint32)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ..arrays import Array, like
-from ..streams import FINISHERS, MULTIPLIERS, WEYL, hash_multipliers
+from ..streams import FINISHERS, MULTIPLIERS, WEYL, hash_multipliers, int8_normal_table
 from .dispatch import Backend, Function
 from .reference import EXACT_TERMS, NotFiniteError
 
@@ -210,6 +210,17 @@ def _product(words: Array, factor: int) -> tuple[Array, Array]:
     low = words * (factor & 0xFFFF)
     rest = words * (factor >> 16) + (low >> 16)
     return rest >> 16, ((rest & 0xFFFF) << 16) | (low & 0xFFFF)
+
+
+@defines
+def normal_int8(template: Array, key: tuple[int, int], start: int, stop: int, width: int) -> Array:
+    blocks, count = -(-width // 8), stop - start
+    feature = torch.arange(start, stop, device=template.device).repeat_interleave(blocks)
+    block = torch.arange(blocks, device=template.device).repeat(count)
+    counter = torch.stack((block, torch.zeros_like(block), feature & WORD, feature >> 32), dim=1)
+    words = philox(counter, key).long()
+    halves = torch.stack((words & 0xFFFF, words >> 16), dim=2).reshape(count, 8 * blocks)
+    return like(int8_normal_table(), template)[halves[:, :width]]
 
 
 @defines

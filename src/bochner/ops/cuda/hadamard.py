@@ -1,0 +1,1 @@
+"""Hadamard transforms of rows that stay in registers."""
