@@ -16,7 +16,20 @@ import bochner
 from bochner.blocks import MemoryBlocks, processes
 from bochner.blocks.partitions import Plan, Tree
 from helpers.aggregates import Columns, Failing, Heavy
-from helpers.battery import BATTERY, LABELS, X, Y, fitted, model_of, numbers
+from helpers.battery import (
+    BAGS,
+    BATTERY,
+    LABELS,
+    OTHERS,
+    OWNER,
+    SPREADS,
+    X,
+    Y,
+    fitted,
+    model_of,
+    numbers,
+    other_numbers,
+)
 from helpers.toy_engine import BackwardEngine
 
 
@@ -44,6 +57,52 @@ def test_a_toy_engine_gives_the_bits_of_threads_and_aggregates_are_small(name):
     with bochner.config_context(block_rows=64, engine=engine):
         assert same(numbers(fitted(name)), expected)
     assert max(engine.sizes.values()) < 1 << 18
+
+
+@cache
+def other_with_threads(name):
+    with bochner.config_context(block_rows=64):
+        return other_numbers(name, n_jobs=1)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_learned_and_distribution_models_have_the_same_bits_with_any_workers(name):
+    expected = other_with_threads(name)
+    with bochner.config_context(block_rows=64):
+        for count in (2, 8):
+            assert same(other_numbers(name, count), expected)
+        with bochner.config_context(engine="processes"):
+            assert same(other_numbers(name, 2), expected)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_learned_and_distribution_models_send_is_small(name):
+    engine, expected = BackwardEngine(), other_with_threads(name)
+    with bochner.config_context(block_rows=64, engine=engine):
+        assert same(other_numbers(name), expected)
+    assert engine.sizes
+    assert max(engine.sizes.values()) < 1 << 16
+
+
+@pytest.mark.parametrize("source", ["array", "parquet"])
+def test_bags_in_blocks_are_read_where_they_are_worked_on(source, tmp_path):
+    """One table of points whose bags are no neighbours: names and targets come with the rows."""
+    order = np.random.default_rng(0).permutation(len(OWNER))
+    points, owner = np.concatenate(BAGS)[order], OWNER[order]
+    frame = pd.DataFrame(points, columns=list("abc")).assign(bag=[f"bag {k}" for k in owner], y=SPREADS[owner])
+    frame.to_parquet(tmp_path / "x.parquet", row_group_size=100)
+    found, settings = [], OTHERS["bags"][1]
+    for engine, workers in (("threads", 1), ("threads", 8), ("processes", 2), (BackwardEngine(), 1)):
+        with bochner.config_context(block_rows=64, engine=engine):
+            model = bochner.DistributionRegressor(n_jobs=workers, **settings)
+            if source == "array":
+                model.fit(MemoryBlocks(points, SPREADS[owner]), bag=owner)
+                found.append([model.second_.coef_, model.embed(MemoryBlocks(points), bag=owner)])
+            else:
+                blocks = bochner.read(tmp_path / "x.parquet", target="y", drop=["bag"])
+                model.fit(blocks, bag="bag")
+                found.append([model.second_.coef_, model.embed(blocks, bag="bag")])
+    assert all(same(some, found[0]) for some in found[1:])
 
 
 @pytest.mark.parametrize("format", ["npy", "parquet", "csv", "feather", "json", "hdf5", "svmlight", "frame"])

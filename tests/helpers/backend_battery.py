@@ -9,6 +9,7 @@ from helpers.devices import DEVICE
 from helpers.op_examples import ALGEBRA, EXAMPLES
 
 PER_ROW = {"project_maxout": 3, "dense_maxout": 3, "gates": 1, "cross": 1}  # arguments that have a row for each of x
+WHOLE = ("pooled", "pooled_threshold", "pooled_maxout")  # whose rows are patches of whole pictures
 BITS = ("fwht", "fastfood")  # floats whose order of additions is fixed
 
 
@@ -29,7 +30,7 @@ def given_to(backend, arguments):
 
 def some_rows(name, arguments, rows):
     """The arguments for some rows alone."""
-    if name in ALGEBRA:
+    if name in (*ALGEBRA, *WHOLE):
         return arguments
     which = (0, PER_ROW.get(name))
     return tuple(argument[rows] if k in which else argument for k, argument in enumerate(arguments))

@@ -5,7 +5,15 @@ import warnings
 import numpy as np
 import pytest
 
-from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
+from bochner import (
+    DistributionClassifier,
+    DistributionRegressor,
+    LearnedFourierClassifier,
+    LearnedFourierRegressor,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    RandomFourier,
+)
 from bochner.losses import CLASSIFYING, REGRESSING, loss_of
 from bochner.solvers import SGD, Adam, DoublyStochastic
 from bochner.solvers.matching import solvers_for
@@ -68,3 +76,42 @@ def fitted(name, rows=X, checkpoint=None, **settings):
 def numbers(model):
     """All that a fit found."""
     return [model.coef_, np.asarray(model.intercept_), np.asarray(model.alpha_), np.asarray(model.solution_.iterations)]
+
+
+# ---- models that sum other things than moments ----
+
+BAGS = [spread * rng.standard_normal((rng.integers(5, 40), 3)) for spread in np.linspace(0.5, 2.0, 40)]
+SPREADS = np.linspace(0.5, 2.0, 40)
+OWNER = np.repeat(np.arange(40), [len(bag) for bag in BAGS])
+SMALL = {"alpha": 0.1, "random_state": 0}
+LEARNED = {"frequency_alpha": 1e-3, "max_iter": 5, **SMALL}
+STAGES = {"basis": RandomFourier(12), "second_basis": RandomFourier(16), **SMALL}
+# Model, settings, and rows with targets as `fit` takes them.
+OTHERS = {
+    "learned regression": (LearnedFourierRegressor, {"n_components": 9, **LEARNED}, (X, Y), {}),
+    "learned classification": (LearnedFourierClassifier, {"n_components": 8, **LEARNED}, (X, LABELS), {}),
+    "learned fastfood": (LearnedFourierRegressor, {"structure": "fastfood", "n_components": 8, **LEARNED}, (X, Y), {}),
+    "learned adam": (LearnedFourierRegressor, {"optimizer": "adam", **LEARNED}, (X, Y), {}),
+    "learned penalties": (LearnedFourierClassifier,
+                          {"n_components": 8, **LEARNED, "alpha": [1e-3, 0.1], "loss": "squared"}, (X, LABELS), {}),
+    "bags": (DistributionRegressor, STAGES, (BAGS, SPREADS), {}),
+    "bags int8": (DistributionRegressor, {**STAGES, "basis": RandomFourier(12, precision="int8")}, (BAGS, SPREADS), {}),
+    "bags in a table": (DistributionClassifier, STAGES, (np.concatenate(BAGS), SPREADS > 1), {"bag": OWNER}),
+    "bags learned": (DistributionRegressor, {"learned": True, "max_iter": 3, **STAGES}, (BAGS, SPREADS), {}),
+    "bags adam": (DistributionClassifier, {"learned": True, "optimizer": "adam", "max_iter": 3, **STAGES},
+                  (BAGS, SPREADS > 1), {}),
+}  # fmt: skip
+
+
+def other_numbers(name, n_jobs=None):
+    """All that such a fit found and says about its rows."""
+    kind, settings, data, more = OTHERS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = kind(n_jobs=n_jobs, **settings).fit(*data, **more)
+    if name.startswith("learned"):
+        return [model.frequencies_, model.coef_, np.asarray(model.objective_), np.asarray(model.alpha_)]
+    found = [model.second_.coef_, model.embed(data[0], **more)]
+    if isinstance(model, DistributionRegressor) and not model.learned:
+        found += model.predict(data[0], return_std=True, **more)
+    return found

@@ -5,6 +5,7 @@ import numpy as np
 from bochner import (
     Fastfood,
     GatedLinear,
+    PatchFeatures,
     RandomBins,
     RandomCells,
     RandomFourier,
@@ -55,6 +56,16 @@ CASES = {
     "ridge tanh": RandomRidge(activation="tanh", scale=0.7, bias_scale=0.5),
     "ridge relu": RandomRidge(activation="relu"),
     "ridge softsign": RandomRidge(activation=softsign, bias_scale=0.3),
+}
+
+# Rows of the batteries have five columns: a picture of one pixel with five channels, and one of five pixels in a row.
+PICTURES = {
+    "patches": PatchFeatures(image_shape=(1, 1, 5), patch_size=1, grid=1, n_filters=20),
+    "patches of one pixel": PatchFeatures(image_shape=(1, 5), patch_size=1, grid=1, n_filters=6, contrast=1.0),
+    "maxout patches": PatchFeatures(
+        RandomMaxout(), image_shape=(1, 1, 5), patch_size=1, grid=1, n_filters=40, filters="random"
+    ),
+    "gated patches": PatchFeatures(GatedLinear(), image_shape=(1, 1, 5), patch_size=1, grid=1, n_filters=10),
 }
 
 SPARSE = ("bins", "gated sparse", "cells", "cells oblique")  # which make CSR matrices, and no tensors

@@ -95,6 +95,34 @@ def pooled_arguments(rng, pools=(1, 2, 3, 5, 16, 100)):
             yield codes(rng, (67, 30), dtype), codes(rng, (7 * q, 30)), q
 
 
+PICTURES = ((1, 1, 1), (3, 12, 2), (2, 70, 3), (5, 7, 7), (0, 9, 4))  # pictures, patches, cells
+
+
+def cells_of(rng, patches, grid, sorted_too=True):
+    """Cells in any order, none empty; and side by side, as maps have them."""
+    cells = np.concatenate([np.arange(grid), rng.integers(0, grid, patches - grid)]).astype(np.int32)
+    yield rng.permutation(cells)
+    yield np.sort(cells)
+
+
+def bags_of(rng, d, m, dtypes=CODES):
+    """Patches and directions, and what follows them: cells, their number, whether the largest is wanted."""
+    for pictures, patches, grid in PICTURES:
+        for cells in cells_of(rng, patches, grid):
+            for largest in (False, True):
+                for dtype in dtypes:
+                    yield codes(rng, (pictures * patches, d), dtype), codes(rng, (m, d)), (cells, grid, largest)
+
+
+def picture_arguments(rng, dtype, pictures, pixels, count, size):
+    """Pixels, places and a whitening whose rows add up to zero; the first picture is blank."""
+    x, whitening = codes(rng, (pictures, pixels), dtype), rng.integers(-300, 301, (size, size))
+    x[:1] = 7
+    whitening[:, 0] -= whitening.sum(axis=1)
+    places = rng.integers(0, pixels, (count, size)).astype(np.int32)
+    return x, places, whitening.astype(np.int16), 0.1, 1.0, 9.0 * size * size, 3.0 * rng.standard_normal(size)
+
+
 def symmetric(rng, m):
     """A Gram matrix whose eigenvalues are apart."""
     Z = rng.standard_normal((2 * m + 5, m)) * np.linspace(1.0, 3.0, m)
@@ -157,6 +185,44 @@ EXAMPLES = {
     "project_maxout": lambda r: [
         (x, w, q, integers(r, len(x), 15, np.int32), 77, 9, limit)
         for x, w, q in pooled_arguments(r)
+        for limit in (127, 8191)
+    ],
+    "project_threshold": lambda r: [
+        (x, w, shift, 5, limit) for x, w in projection_arguments(r) for shift in (0, 7) for limit in (127, 8191)
+    ],
+    "threshold": lambda r: [
+        (integers(r, (4, 6), 21, np.int32), shift, 5, limit) for shift, limit in ((0, 8191), (12, 127))
+    ],
+    "patches": lambda r: [
+        picture_arguments(r, t, *shape)
+        for t in CODES
+        for shape in ((1, 1, 1, 1), (3, 30, 7, 9), (2, 784, 529, 36), (5, 25, 4, 25), (2, 300, 9, 75), (0, 9, 1, 4))
+    ],
+    "pooled": lambda r: [
+        (x.astype(t), *pooling) for x, _, pooling in bags_of(r, 37, 1, (np.int8,)) for t in (np.int8, np.int16, *FLOATS)
+    ],
+    "pooled_threshold": lambda r: [
+        (x, w, shift, 5, limit, *pooling)
+        for d, m in ((1, 1), (36, 49), (75, 200))
+        for x, w, pooling in bags_of(r, d, m)
+        for shift, limit in ((7, 127), (0, 8191))
+    ],
+    "pooled_maxout": lambda r: [
+        (x, w, q, integers(r, len(x), 15, np.int32), 77, 9, limit, *pooling)
+        for q in (1, 3, 4)
+        for x, w, pooling in bags_of(r, 36, 52 * q)
+        for limit in (127, 8191)
+    ],
+    "standardize": lambda r: [
+        (
+            integers(r, shape, 20, np.uint32).astype(np.int32) - low,
+            root,
+            300.0 * r.uniform(size=shape[1]),
+            r.uniform(size=shape[1]),
+            limit,
+        )
+        for shape in ((0, 3), (1, 1), (5, 300), (3, 513))
+        for root, low in ((True, 0), (False, 1 << 19))
         for limit in (127, 8191)
     ],
     "project_winners": lambda r: list(pooled_arguments(r)),

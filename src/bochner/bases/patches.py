@@ -203,10 +203,10 @@ class PatchFeatures(Basis):
         channels = rest[0] if rest else 1
         given = (self.patch_size, self.stride, self.grid)
         patch_size, stride, grid = map(require_integer, ("patch_size", "stride", "grid"), given)
-        geometry = Geometry(height, width, channels, patch_size, stride, grid)
-        if geometry.pixels != columns:
-            raise ValueError(f"image_shape={self.image_shape!r} has {geometry.pixels} pixels; X has {columns} columns.")
-        return geometry
+        pixels = height * width * channels
+        if pixels != columns:
+            raise ValueError(f"image_shape={self.image_shape!r} has {pixels} pixels; X has {columns} columns.")
+        return Geometry(height, width, channels, patch_size, stride, grid)
 
     def _fit_rows(self, rows: Any, largest: float) -> Self:
         require_integer("n_filters", self.n_filters)
@@ -214,6 +214,8 @@ class PatchFeatures(Basis):
         require_choice("pooling", self.pooling, ["auto", *POOLINGS])
         if self.precision is not None:
             require_choice("precision", self.precision, PRECISIONS)
+        if self.basis is not None and not (isinstance(self.basis, Basis) and issubclass(self.basis.kind, UnitMap)):
+            raise ValueError(f"basis must be one of bochner's bases, or None; got {self.basis!r}.")
         geometry = self._geometry(int(self.n_features_in_))
         self.seed_ = draw_seed(self.random_state)
         rows = to_dense(different_rows(rows))
@@ -269,8 +271,6 @@ class PatchFeatures(Basis):
         if self.basis is None:
             codes = Quantizer(step=1.0 / CODES) if self.is_integer else None
             return ThresholdMap.of(columns, whitened.shape[1], self.seed_, self.precision, codes)
-        if not isinstance(self.basis, Basis) or not issubclass(self.basis.kind, UnitMap):
-            raise ValueError(f"basis must be one of bochner's bases, or None; got {self.basis!r}.")
         inner = clone(self.basis).set_params(n_components=columns, precision=self.precision, random_state=self.seed_)
         few = whitened[:1000]
         if self.is_integer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from contextlib import closing
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -56,7 +57,12 @@ class Record(Protocol):
 def current_engine() -> Engine:
     """The engine of the settings, by name or as an object."""
     chosen = get_config()["engine"]
-    return import_module(MODULES[chosen], __package__).engine if isinstance(chosen, str) else chosen
+    return named_engine(chosen) if isinstance(chosen, str) else chosen
+
+
+@cache
+def named_engine(name: str) -> Engine:
+    return import_module(MODULES[name], __package__).engine
 
 
 def reduce(blocks: Blocks, aggregate: Aggregate[Any], title: str = "", record: Record | None = None) -> Any:

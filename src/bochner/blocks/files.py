@@ -67,10 +67,10 @@ class TableBlocks(Blocks):
         """Columns of the files as they stand there, `rows` rows at a time."""
         return self.table.kept(names, rows)
 
-    def column(self, name: str, rows: int) -> Iterator[np.ndarray]:
-        """The values of one more column of the table, `rows` at a time."""
-        chunks = self.table.with_target(name).chunks(0, rows)
-        return (block.y for block in regroup(((c.numbers, c.target, None) for c in chunks), 0, rows))
+    def column(self, name: str, rows: int, start: int = 0) -> Iterator[np.ndarray]:
+        """The values of one more column of the table from a row on, `rows` at a time."""
+        chunks = self.table.with_target(name).chunks(start, rows)
+        return (block.y for block in regroup(((c.numbers, c.target, None) for c in chunks), start, rows))
 
     def fingerprint(self) -> dict[str, Any]:
         table = self.table

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, cast, dtype_name, empty, like, namespace
+from ..arrays import Array, cast, dtype_name, empty, is_torch, like, namespace
 from ..fields import LARGEST, number, numbers, require_sound, text, whole
+from ..ops import threads
 from ..validation import require_integer
 from .base import FeatureMap, read_only
 from .quantize import Quantizer
@@ -29,6 +30,7 @@ POOLINGS = ("mean", "root", "max")
 CODES = 32.0  # codes of a deviation: of whitened pixels, and of 8-bit features; four deviations are within reach
 FINE = 2048.0  # the same for 14-bit features
 AT_ONCE = 1 << 21  # numbers of the patches of some pictures, and of their features in floats: they stay in a cache
+LEAST = 4  # pictures that are worth a thread
 MOST_WHITENING = 32767  # of an integer of 16 bits
 
 
@@ -79,16 +81,25 @@ class Geometry:
         return self.grid * self.grid
 
     @cached_property
+    def order(self) -> np.ndarray:
+        """The patches, numbered row by row, cell by cell: those of a cell are neighbours and add up in registers."""
+        return np.argsort(self._cells_row_by_row, kind="stable")
+
+    @cached_property
     def places(self) -> np.ndarray:
         """The pixels of each patch, int32 (count, pixels_of_patch); a picture goes by height, width and channel."""
         numbers = np.arange(self.pixels, dtype=np.int32).reshape(self.height, self.width, self.channels)
         windows = np.lib.stride_tricks.sliding_window_view(numbers, (self.size, self.size), axis=(0, 1))
         chosen = windows[:: self.stride, :: self.stride].transpose(0, 1, 3, 4, 2)
-        return np.ascontiguousarray(chosen.reshape(self.count, self.pixels_of_patch))
+        return np.ascontiguousarray(chosen.reshape(self.count, self.pixels_of_patch)[self.order])
 
     @cached_property
     def cells(self) -> np.ndarray:
         """The cell of each patch, int32: cells are as equal as whole patches allow."""
+        return self._cells_row_by_row[self.order]
+
+    @property
+    def _cells_row_by_row(self) -> np.ndarray:
         down = np.arange(self.down) * self.grid // self.down
         across = np.arange(self.across) * self.grid // self.across
         return (down[:, None] * self.grid + across).astype(np.int32).ravel()
@@ -195,9 +206,17 @@ class PatchMap(FeatureMap):
         """The columns of units first..last-1 of the map inside."""
         out = empty((X.shape[0], self._column(last) - self._column(first)), X, self.output_dtype(X).name)
         pictures = self._pictures_at_once(last - first)
-        for row in range(0, X.shape[0], pictures):
-            tile = slice(row, row + pictures)
-            out[tile] = self._finished(self.pool(self.patches(X[tile]), first, last), first, last)
+
+        def some(rows: slice) -> None:
+            for row in range(rows.start, rows.stop, pictures):
+                tile = slice(row, min(row + pictures, rows.stop))
+                out[tile] = self._finished(self.pool(self.patches(X[tile]), first, last), first, last)
+
+        if is_torch(X):
+            some(slice(0, X.shape[0]))
+        else:
+            with threads.blas_limited():
+                threads.over_rows(some, X.shape[0], LEAST)
         return out
 
     def _pictures_at_once(self, units: int) -> int:

@@ -79,7 +79,7 @@ def fastfood(
 @op
 def maxout(projections: np.ndarray, pool_size: int) -> np.ndarray:
     """The largest of each `pool_size` neighbouring columns."""
-    return projections.reshape(len(projections), -1, pool_size).max(axis=2)
+    return projections.reshape(len(projections), projections.shape[1] // pool_size, pool_size).max(axis=2)
 
 
 @op

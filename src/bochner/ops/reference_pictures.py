@@ -38,7 +38,7 @@ def patches(
 def threshold(values: np.ndarray, shift: int, least: int, limit: int) -> np.ndarray:
     """max(0, v - least), max(0, -v - least) in neighbouring columns, at most limit; v = round(values / 2^shift)."""
     v = (values.astype(np.int64) + ((1 << shift) >> 1)) >> shift
-    both = np.stack((v - least, -v - least), axis=2).reshape(len(v), -1)
+    both = np.stack((v - least, -v - least), axis=2).reshape(len(v), 2 * v.shape[1])
     return np.clip(both, 0, limit).astype(np.int8 if limit <= 127 else np.int16)
 
 
@@ -49,13 +49,13 @@ def pooled(features: np.ndarray, cells: np.ndarray, grid: int, largest: bool) ->
     features (n P, m) of patches that lie in cells int32 (P,), of which there are `grid`, none empty. Integers become
     int32.
     """
-    table = features.reshape(-1, len(cells), features.shape[1])
+    table = features.reshape(len(features) // len(cells), len(cells), features.shape[1])
     dtype = features.dtype if features.dtype.kind == "f" else np.dtype(np.int32)
     out = np.empty((len(table), features.shape[1], grid), dtype=dtype)
     for cell in range(grid):
         inside = table[:, cells == cell]
         out[:, :, cell] = inside.max(axis=1) if largest else inside.sum(axis=1, dtype=dtype)
-    return out.reshape(len(table), -1)
+    return out.reshape(len(table), features.shape[1] * grid)
 
 
 @op

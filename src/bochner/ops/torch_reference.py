@@ -364,3 +364,60 @@ def cross(z: Array, y: Array) -> Array:
 def scores(z: Array, weights: Array) -> Array:
     dtype = torch.promote_types(z.dtype, weights.dtype)
     return z.to(dtype) @ weights.to(dtype)
+
+
+# ---- pictures ----
+
+
+@defines
+def patches(
+    x: Array, places: Array, whitening: Array, factor: float, contrast: float, floor: float, offset: Array
+) -> Array:
+    p, size = x[:, places.long()].double(), places.shape[1]
+    spread = size * (p * p).sum(dim=2) - p.sum(dim=2) ** 2
+    gain = factor / (contrast * spread + floor).sqrt()
+    codes = ((p @ whitening.double().mT) * gain[:, :, None] - offset.double()).round()
+    return codes.clamp(-127, 127).to(torch.int8).reshape(len(x) * len(places), size)
+
+
+@defines
+def threshold(values: Array, shift: int, least: int, limit: int) -> Array:
+    v = (values.long() + ((1 << shift) >> 1)) >> shift
+    both = torch.stack((v - least, -v - least), dim=2).flatten(1)
+    return both.clamp(0, limit).to(torch.int8 if limit <= 127 else torch.int16)
+
+
+@defines
+def pooled(features: Array, cells: Array, grid: int, largest: bool) -> Array:
+    table = features if features.is_floating_point() else features.int()
+    table = table.reshape(len(features) // len(cells), len(cells), features.shape[1])
+    parts = [table[:, cells == cell] for cell in range(grid)]
+    pooled_parts = [part.amax(dim=1) if largest else part.sum(dim=1, dtype=table.dtype) for part in parts]
+    return torch.stack(pooled_parts, dim=2).flatten(1)
+
+
+@defines
+def standardize(sums: Array, root: bool, centre: Array, factor: Array, limit: int) -> Array:
+    values = sums.double().sqrt() if root else sums.double()
+    codes = ((values - centre.double()) * factor.double()).round()
+    return codes.clamp(-limit, limit).to(torch.int8 if limit <= 127 else torch.int16)
+
+
+@defines
+def project_threshold(x: Array, directions: Array, shift: int, least: int, limit: int) -> Array:
+    return threshold(project(x, directions), shift, least, limit)
+
+
+@defines
+def pooled_threshold(
+    x: Array, directions: Array, shift: int, least: int, limit: int, cells: Array, grid: int, largest: bool
+) -> Array:
+    return pooled(project_threshold(x, directions, shift, least, limit), cells, grid, largest)
+
+
+@defines
+def pooled_maxout(
+    x: Array, directions: Array, pool_size: int, centre: Array, multiplier: int, shift: int, limit: int,
+    cells: Array, grid: int, largest: bool,
+) -> Array:  # fmt: skip
+    return pooled(project_maxout(x, directions, pool_size, centre, multiplier, shift, limit), cells, grid, largest)

@@ -142,8 +142,8 @@ def test_any_shape_in_any_blocks(n, d, columns, rows):
     parameters, output = objective.directions.start, some_output(objective)
     whole = objective(parameters, output)
     with bochner.config_context(block_rows=rows):
-        parts = replace(objective, _kept=None)(parameters, output)
-    sparse = replace(objective, X=scipy.sparse.csr_matrix(data), _kept=None)(parameters, output)
+        parts = replace(objective, blocks=None)(parameters, output)
+    sparse = replace(objective, X=scipy.sparse.csr_matrix(data), blocks=None)(parameters, output)
     for other in (parts, sparse):
         assert other[0] == pytest.approx(whole[0], rel=1e-12)
         np.testing.assert_allclose(other[1], whole[1], atol=1e-12)
@@ -155,9 +155,9 @@ def test_features_that_do_not_fit_are_made_again():
     output = some_output(objective)
     whole = objective(objective.directions.start, output)
     with bochner.config_context(memory=10_000):
-        small = replace(objective, _kept=None)
+        small = replace(objective, blocks=None)
         assert small(small.directions.start, output)[0] == pytest.approx(whole[0], rel=1e-12)
-        assert small._kept is None
+        assert not small.stays
 
 
 def test_layers_can_be_stacked():

@@ -1,19 +1,21 @@
-"""Bags of points: pieces of points, each with the number of the bag that it belongs to.
+"""Bags of points: blocks whose rows are points, each with the number of the bag that it belongs to.
 
-A bag is a sample of a distribution, a matrix with one row per point. Pieces are cut where memory wants it, so a bag
-may be larger than memory.
+A bag is a sample of a distribution, a matrix with one row per point. Blocks are cut where memory wants it, so a bag
+may be larger than memory, and what is summed over points is an aggregate, as it is over other rows.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays import to_numpy
-from ...blocks.progress import Progress
+from ...blocks import Aggregate, Block, Blocks
+from ...blocks.aggregate import AfterMap
 from ...maps.scaling import ColumnScaler
 
 ADVICE = (
@@ -25,19 +27,21 @@ ADVICE = (
 class Piece(NamedTuple):
     """Some points, and the number of the bag of each."""
 
-    points: np.ndarray
+    points: Any
     owner: np.ndarray
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.points.shape
 
-class Bags(ABC):
+
+class Bags(Blocks):
     """Bags that can be walked through again and again, numbered in the order in which they are met.
 
-    `y` is set where targets come with the points; for blocks, by the first walk. `scaler` scales the points, if there
-    is one.
+    The X of a block is a Piece. `y` has a target for each bag, where they come with the points; for blocks, once the
+    first pass is made. `scaler` scales the points, if there is one.
     """
 
-    n_points: int
-    n_columns: int
     sizes: np.ndarray
     y: np.ndarray | None = None
     scaler: ColumnScaler | None = None
@@ -47,29 +51,45 @@ class Bags(ABC):
         return len(self.sizes)
 
     @abstractmethod
-    def pieces(self, rows: int) -> Iterator[Piece]:
-        """All points in order, `rows` at a time."""
-
-    @abstractmethod
     def called(self, bag: int) -> str:
         """What a bag is called in complaints."""
 
-    def walk(self, rows: int, title: str = "") -> Iterator[Piece]:
-        """Pieces of finite floats."""
-        with Progress(title, self.n_points) as progress:
-            for points, owner in self.pieces(rows):
-                points = as_floats(points)
-                self._require_finite(points, owner)
-                yield Piece(points if self.scaler is None else self.scaler(points), owner)
-                progress.advance(len(points))
+    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+        """What an aggregate makes of all points, which it sees as finite floats, scaled."""
+        try:
+            return super().reduce(AfterMap(aggregate, Floats(self.scaler)), title=title)
+        except BadPointError as bad:
+            raise ValueError(f"{self.called(bad.bag)} contains {bad.what}; drop such points first.") from None
 
-    def _require_finite(self, points: np.ndarray, owner: np.ndarray) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(points.sum(dtype=np.float64)) or np.isfinite(points).all():
-                return
-        row, column = np.argwhere(~np.isfinite(points))[0]
-        kind = "NaN" if np.isnan(points[row, column]) else "infinity"
-        raise ValueError(f"{self.called(owner[row])} contains {kind} (in column {column}); drop such points first.")
+
+class BadPointError(ValueError):
+    """A point of a bag that is not finite; who knows what the bag is called says so."""
+
+    def __init__(self, bag: int, what: str) -> None:
+        super().__init__(bag, what)
+        self.bag, self.what = bag, what
+
+
+@dataclass(frozen=True)
+class Floats:
+    """A block whose points are finite floats, and scaled if there is a scaler."""
+
+    scaler: ColumnScaler | None
+
+    def __call__(self, block: Block) -> Block:
+        points, owner = block.X
+        points = as_floats(points.toarray() if hasattr(points, "toarray") else points)
+        require_finite(points, owner)
+        return block._replace(X=Piece(points if self.scaler is None else self.scaler(points), owner))
+
+
+def require_finite(points: np.ndarray, owner: np.ndarray) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(points.sum(dtype=np.float64)) or np.isfinite(points).all():
+            return
+    row, column = np.argwhere(~np.isfinite(points))[0]
+    kind = "NaN" if np.isnan(points[row, column]) else "infinity"
+    raise BadPointError(int(owner[row]), f"{kind} (in column {column})")
 
 
 class SequenceBags(Bags):
@@ -85,23 +105,22 @@ class SequenceBags(Bags):
             if columns != self.n_columns:
                 raise ValueError(f"bag {k} has {columns} columns, and bag 0 has {self.n_columns}.")
         self.sizes = np.array([rows for rows, _ in shapes], dtype=np.int64)
-        self.n_points = int(self.sizes.sum())
+        self.n_rows = int(self.sizes.sum())
 
-    def take(self, numbers: np.ndarray) -> SequenceBags:
+    def some(self, numbers: np.ndarray) -> SequenceBags:
         """Some of the bags."""
         some = SequenceBags([self.matrices[int(k)] for k in numbers])
         some.scaler = self.scaler
         return some
 
-    def pieces(self, rows: int) -> Iterator[Piece]:
+    def read(self, start: int, stop: int) -> Block:
         ends = np.cumsum(self.sizes)
-        for start in range(0, self.n_points, rows):
-            stop = min(start + rows, self.n_points)
-            numbers = np.arange(np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left") + 1)
-            begins = ends[numbers] - self.sizes[numbers]
-            spans = zip(numbers, np.maximum(start - begins, 0), stop - begins, strict=True)
-            parts = [rows_of(self.matrices[int(k)], first, last) for k, first, last in spans]
-            yield Piece(np.concatenate(parts), np.repeat(numbers, [len(part) for part in parts]))
+        numbers = np.arange(np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left") + 1)
+        begins = ends[numbers] - self.sizes[numbers]
+        spans = zip(numbers, np.maximum(start - begins, 0), stop - begins, strict=True)
+        parts = [rows_of(self.matrices[int(k)], first, last) for k, first, last in spans]
+        owner = np.repeat(numbers, [len(part) for part in parts])
+        return Block(Piece(np.concatenate(parts), owner), None, None, start)
 
     def called(self, bag: int) -> str:
         return f"bag {bag}"

@@ -379,7 +379,7 @@ class DistributionModel(Spectral, BaseEstimator):
             require_positive("frequency_alpha", self.frequency_alpha)
 
     def _settings(self) -> AbstractContextManager[Any]:
-        return Limited(self.n_jobs, self.verbose)
+        return Limited(self.n_jobs, self.verbose, blas=1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,54 +8,57 @@ budget are kept in a temporary file.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 
 from ...bases import Basis
-from ...blocks import rows_per_block
-from ...config import memory_budget
-from ...typing import Matrix
-from ..checks import row_slices
+from ...blocks import Aggregate, Block
+from ...maps import FeatureMap
+from .bag_sums import BagSums, parts_of, room, sums_per_bag
 from .bags import Bags
+from .scatter import ScatterOf
 
-Watch = Callable[[Any, np.ndarray], None]
+
+@dataclass(frozen=True)
+class EmbeddingOf(Aggregate[list[BagSums]]):
+    """Sums of the features of each bag, and how they scatter, if that is asked for."""
+
+    map: FeatureMap
+    scatter: ScatterOf | None = None
+
+    @property
+    def width(self) -> float:
+        return self.map.columns + self.map.inputs / 4
+
+    def step(self, partial: list[BagSums] | None, block: Block) -> list[BagSums]:
+        points, owner = block.X
+        features = self.map(points)
+        found = [sums_per_bag(features, owner)]
+        if self.scatter is not None:
+            found.append(self.scatter.of(features, owner))
+        return found if partial is None else self.combine(partial, found)
+
+    def combine(self, left: list[BagSums], right: list[BagSums]) -> list[BagSums]:
+        for sums, more in zip(left, right, strict=True):
+            sums += more
+        return left
 
 
-def embed(basis: Basis, bags: Bags, watch: Watch | None = None) -> np.ndarray:
-    """The mean embeddings (bags, m): one pass, of which only sums per bag are kept.
+def embed(basis: Basis, bags: Bags) -> np.ndarray:
+    """The mean embeddings (bags, m): one pass, of which only sums per bag are kept."""
+    return means_of(basis, bags, bags.reduce(EmbeddingOf(basis.map_), title="embedding")[0])
 
-    `watch` is shown the features of each piece and the bags of its points, for other sums.
-    """
-    columns = int(basis.n_components)
-    means = room(bags.n_bags, columns)
-    for points, owner in bags.walk(rows_per_block(4 * columns + bags.n_columns), "embedding"):
-        features = basis.features(points)
-        if watch is not None:
-            watch(features, owner)
-        bag, totals = sums_per_bag(features, owner)
-        means[bag] += totals
-    for part in row_slices(len(means), columns):
-        means[part] *= (float(basis.scale_) / bags.sizes[part])[:, None]
+
+def embed_with_scatter(basis: Basis, bags: Bags, scatter: ScatterOf) -> tuple[np.ndarray, BagSums]:
+    """The mean embeddings, and in the same pass how features scatter within some bags."""
+    sums, scattered = bags.reduce(EmbeddingOf(basis.map_, scatter), title="embedding")
+    return means_of(basis, bags, sums), scattered
+
+
+def means_of(basis: Basis, bags: Bags, sums: BagSums) -> np.ndarray:
+    (totals,) = sums.tables
+    means = totals if totals.dtype == np.float64 else room(totals.shape)
+    for part in parts_of(means):
+        means[part] = totals[part] * (float(basis.scale_) / bags.sizes[part])[:, None]
     return means
-
-
-def sums_per_bag(features: Matrix, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The bags of a piece in order, and the sum of the features of each."""
-    bag, place = np.unique(owner, return_inverse=True)
-    wide = features.astype(np.int64 if features.dtype.kind == "i" else np.float64, copy=False)
-    ones = np.ones(len(owner), dtype=wide.dtype)
-    member = scipy.sparse.csr_matrix((ones, (place.reshape(-1), np.arange(len(owner)))), shape=(len(bag), len(owner)))
-    totals = member @ wide
-    return bag, totals.toarray() if scipy.sparse.issparse(totals) else totals
-
-
-def room(rows: int, columns: int) -> np.ndarray:
-    """Zeros in memory, or in a file without a name where they are large."""
-    if 8 * rows * columns <= memory_budget() // 4:
-        return np.zeros((rows, columns))
-    with tempfile.TemporaryFile() as file:
-        return np.memmap(file, dtype=np.float64, mode="w+", shape=(rows, columns))

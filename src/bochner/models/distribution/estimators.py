@@ -15,8 +15,8 @@ from ..classifier import RandomFeatureClassifier
 from ..regressor import MultiOutputRegressor, RandomFeatureRegressor
 from .bags import Bags
 from .base import DistributionModel
-from .embedding import embed
-from .scatter import Reference
+from .embedding import embed, embed_with_scatter
+from .scatter import Directions, Reference, Scatter, ScatterOf
 from .survey import SampledPoints
 from .tables import BagsLike, targets_of
 
@@ -184,8 +184,9 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
             return self.second_.predict(embed(self.basis_, bags))
         if self._reference is None:
             raise ValueError("return_std needs the sums of the fit: save with sums=True.")
-        scatter = self._reference.new_bags(bags.sizes)
-        means = embed(self.basis_, bags, scatter.add)
+        directions = self._reference.scatter.directions
+        means, scattered = embed_with_scatter(self.basis_, bags, ScatterOf(directions))
+        scatter = Scatter(directions, bags.sizes, scattered)
         mean, deviation = self.second_.predict(means, return_std=True)
         if self._noise_of_sizes is None:
             self._noise_of_sizes = self._reference.noise_of_sizes(self.second_._scores)
@@ -197,9 +198,13 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
         return mean, np.sqrt(variance)
 
     def _embed_training(self, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> np.ndarray:
-        reference = Reference(self.basis_, bags, sample, weight)
-        self._reference, self._noise_of_sizes = reference, None
-        return reference.watch(self.basis_, bags)
+        few = Reference.bags(bags.n_bags)
+        directions = Directions(self.basis_, sample.points)
+        means, scattered = embed_with_scatter(self.basis_, bags, ScatterOf(directions, few))
+        scatter = Scatter(directions, bags.sizes, scattered)
+        self._reference = Reference(scatter, np.array(means[few]), None if weight is None else weight[few])
+        self._noise_of_sizes = None
+        return means
 
     def partial_fit(
         self,

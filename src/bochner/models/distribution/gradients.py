@@ -12,14 +12,18 @@ back from a pair with gradients (g_c, g_s) is c g_s - s g_c; one common derivati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from ...blocks import Block, KeptBlocks, SumOf
+from ...blocks.base import unchanged
+from ...costs import may_be_kept
 from ..learned import layer
-from .bags import Bags, Piece
-from .embedding import sums_per_bag
+from .bag_sums import BagSums, sums_per_bag
+from .bags import Bags
 
 NO_PHASES = np.empty(0)
 
@@ -41,7 +45,8 @@ class Net(NamedTuple):
         return Net(*(part.reshape(like.shape) for part, like in zip(parts, self, strict=True)))
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True)
+class Task:
     """Bags with coded targets (bags, outputs) and weights; penalties; how many points are worked on at a time."""
 
     bags: Bags
@@ -52,8 +57,11 @@ class Task(NamedTuple):
     intercept: bool
     rows: int
 
-    def pieces(self) -> Iterator[Piece]:
-        return self.bags.walk(self.rows)
+    @cached_property
+    def points(self) -> KeptBlocks:
+        """The points where passes over them are made, and kept there if there is room."""
+        keeps = may_be_kept(8 * self.bags.n_rows * self.bags.n_columns)
+        return KeptBlocks(self.bags, unchanged, self.rows, keeps)
 
 
 def waves(projections: np.ndarray) -> np.ndarray:
@@ -66,12 +74,32 @@ def waves_back(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     return layer.projection_gradient(gradient, features, features[:, ::2], NO_PHASES, 1.0)
 
 
+@dataclass(frozen=True)
+class PooledOf(SumOf):
+    """Sums of the waves of each bag's points, for frequencies (m, d)."""
+
+    frequencies: np.ndarray
+
+    def of(self, block: Block) -> BagSums:
+        points, owner = block.X
+        return sums_per_bag(waves(points @ self.frequencies.T), owner)
+
+
+@dataclass(frozen=True)
+class PointGradientOf(SumOf):
+    """The gradient by the frequencies (m, d) of points, from that by the waves of each bag's points (bags, 2m)."""
+
+    frequencies: np.ndarray
+    back: np.ndarray
+
+    def of(self, block: Block) -> np.ndarray:
+        points, owner = block.X
+        return waves_back(waves(points @ self.frequencies.T), self.back[owner]).T @ points
+
+
 def pooled(net: Net, task: Task) -> np.ndarray:
     """The mean of the waves of each bag's points."""
-    sums = np.zeros((len(task.y), 2 * len(net.points)))
-    for points, owner in task.pieces():
-        bag, totals = sums_per_bag(waves(points @ net.points.T), owner)
-        sums[bag] += totals
+    (sums,) = task.points.reduce(PooledOf(net.points)).tables
     return sums / task.bags.sizes[:, None]
 
 
@@ -83,9 +111,8 @@ def loss_and_gradient(net: Net, task: Task) -> tuple[float, Net]:
     back = 2.0 * task.weight[:, None] * error
     back_embeddings = waves_back(top, back @ net.coefficients.T)
     back_means = back_embeddings @ net.embeddings / task.bags.sizes[:, None]
-    to_points = 2.0 * task.frequency_alpha * net.points
-    for points, owner in task.pieces():
-        to_points += waves_back(waves(points @ net.points.T), back_means[owner]).T @ points
+    to_points = task.points.reduce(PointGradientOf(net.points, back_means))
+    to_points += 2.0 * task.frequency_alpha * net.points
     frequencies = float(np.sum(net.points**2) + np.sum(net.embeddings**2))
     loss = float(np.sum(task.weight[:, None] * error**2))
     loss += task.alpha * float(np.sum(net.coefficients**2)) + task.frequency_alpha * frequencies

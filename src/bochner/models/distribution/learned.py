@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +71,7 @@ def part_of(task: Task, numbers: np.ndarray) -> Task:
     """The task of some bags, with their share of the penalties."""
     assert isinstance(task.bags, SequenceBags)
     share = len(numbers) / len(task.y)
-    return task._replace(
-        bags=task.bags.take(numbers), y=task.y[numbers], weight=task.weight[numbers], alpha=share * task.alpha,
+    return replace(
+        task, bags=task.bags.some(numbers), y=task.y[numbers], weight=task.weight[numbers], alpha=share * task.alpha,
         frequency_alpha=share * task.frequency_alpha,
     )  # fmt: skip

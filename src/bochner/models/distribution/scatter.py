@@ -15,6 +15,7 @@ be any. The covariance of a small bag is mixed with the mean one of training bag
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import hadamard
@@ -23,9 +24,7 @@ from ...bases import Basis
 from ...streams import sample_rows
 from ...typing import Matrix
 from ..checks import row_slices
-from .bags import Bags
-from .embedding import embed, room
-from .survey import SampledPoints
+from .bag_sums import BagSums
 
 DIRECTIONS = 32  # at most
 SHARE = 0.995  # of the variance that the directions hold, if they are not too many
@@ -55,29 +54,32 @@ class Directions:
         return np.asarray(features @ (self.scale * self.reading)) - self.origin @ self.reading
 
 
-class Scatter:
-    """Sums of products of coordinates for some bags, all if `watched` is None; from them their covariances."""
+@dataclass(frozen=True)
+class ScatterOf:
+    """Sums of coordinates and of their products for each bag, or for those that are watched."""
 
-    def __init__(self, directions: Directions, sizes: np.ndarray, watched: np.ndarray | None = None) -> None:
-        self.directions = directions
-        self.watched = np.arange(len(sizes)) if watched is None else watched
-        self.sizes = sizes[self.watched].astype(np.float64)
-        self.place = np.full(len(sizes), -1)  # of a bag among those that are watched
-        self.place[self.watched] = np.arange(len(self.watched))
-        k = len(directions.vectors)
-        self.sums, self.products = np.zeros((len(self.sizes), k)), room(len(self.sizes), k * k).reshape(-1, k, k)
+    directions: Directions
+    watched: np.ndarray | None = None
 
-    def add(self, features: Matrix, owner: np.ndarray) -> None:
-        chosen = np.flatnonzero(self.place[owner] >= 0)
-        if not len(chosen):
-            return
+    def of(self, features: Matrix, owner: np.ndarray) -> BagSums:
+        chosen = np.arange(len(owner)) if self.watched is None else np.flatnonzero(np.isin(owner, self.watched))
         order = chosen[np.argsort(owner[chosen], kind="stable")]
-        places = self.place[owner[order]]
+        bags, starts = np.unique(owner[order], return_index=True)
         coordinates = self.directions.coordinates(features[order])
-        starts = np.flatnonzero(np.diff(places, prepend=-1))
-        for start, part in zip(starts, np.split(coordinates, starts[1:]), strict=True):
-            self.sums[places[start]] += part.sum(axis=0)
-            self.products[places[start]] += part.T @ part
+        k = coordinates.shape[1]
+        sums, products = np.zeros((len(bags), k)), np.zeros((len(bags), k, k))
+        for place, part in enumerate(np.split(coordinates, starts[1:])[: len(bags)]):
+            sums[place] = part.sum(axis=0)
+            products[place] = part.T @ part
+        return BagSums(bags, (sums, products))
+
+
+class Scatter:
+    """Sums of products of coordinates for some bags; from them their covariances."""
+
+    def __init__(self, directions: Directions, sizes: np.ndarray, found: BagSums) -> None:
+        self.directions, self.sizes = directions, sizes[found.bags].astype(np.float64)
+        self.sums, self.products = found.tables
 
     def within(self, part: slice) -> np.ndarray:
         """Sums of squares and products within each bag, about its own mean."""
@@ -116,19 +118,14 @@ def root(matrices: np.ndarray) -> np.ndarray:
 class Reference:
     """Some training bags: how features scatter within them, and how much of the noise comes from their sizes."""
 
-    def __init__(self, basis: Basis, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> None:
-        few = sample_rows(bags.n_bags, REFERENCE, seed=1)
-        self.scatter = Scatter(Directions(basis, sample.points), bags.sizes, few)
-        self.few, self.weight = few, np.ones(len(few)) if weight is None else weight[few]
+    def __init__(self, scatter: Scatter, means: np.ndarray, weight: np.ndarray | None) -> None:
+        self.scatter, self.means, self.covariance = scatter, means, scatter.mean_covariance()
+        self.weight = np.ones(len(means)) if weight is None else weight
 
-    def watch(self, basis: Basis, bags: Bags) -> np.ndarray:
-        """The embeddings of all bags, those of the reference remembered."""
-        means = embed(basis, bags, self.scatter.add)
-        self.means, self.covariance = np.array(means[self.few]), self.scatter.mean_covariance()
-        return means
-
-    def new_bags(self, sizes: np.ndarray) -> Scatter:
-        return Scatter(self.scatter.directions, sizes)
+    @staticmethod
+    def bags(count: int) -> np.ndarray:
+        """The numbers of the bags that are kept."""
+        return sample_rows(count, REFERENCE, seed=1)
 
     def noise_of_sizes(self, predict: Predict) -> np.ndarray:
         """The mean squared error (outputs,) that the sizes of training bags lead to."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ...bases.heuristics import SAMPLE
-from ...blocks import rows_per_block
+from ...blocks import Block, SumOf
 from .bags import Bags, Piece
 
 
@@ -18,23 +19,45 @@ class SampledPoints(NamedTuple):
     largest: float
 
 
-def survey(bags: Bags, present: np.ndarray | None = None) -> SampledPoints:
-    """A pass over the points of all bags, or of those that are `present`: the points of the least priority."""
-    points, priority, largest = np.empty((0, bags.n_columns)), np.empty(0, dtype=np.uint64), 0.0
-    for piece in bags.walk(rows_per_block(8 * bags.n_columns), "survey"):
-        if present is not None:
-            piece = only(piece, present[piece.owner])
-        if not len(piece.points):
-            continue
-        largest = max(largest, float(piece.points.max()), -float(piece.points.min()))
-        new = priorities(piece)
-        if len(priority) == SAMPLE:
-            wanted = new < priority[-1]
-            piece, new = only(piece, wanted), new[wanted]
-        priority = np.concatenate([priority, new])
+@dataclass
+class Lot:
+    """The points of the least priorities so far, in their order, and the largest |x| of all."""
+
+    points: np.ndarray
+    priority: np.ndarray
+    largest: float
+
+    def __iadd__(self, other: Lot) -> Lot:
+        """Of equal priorities, those met first come first."""
+        priority = np.concatenate([self.priority, other.priority])
         kept = np.argsort(priority, kind="stable")[:SAMPLE]
-        points, priority = np.concatenate([points, piece.points])[kept], priority[kept]
-    return SampledPoints(points, largest)
+        points = np.concatenate([self.points, other.points])[kept]
+        return Lot(points, priority[kept], max(self.largest, other.largest))
+
+
+@dataclass(frozen=True)
+class SampleOf(SumOf):
+    """The points of the least priority, of all bags or of those that are `present`."""
+
+    columns: int
+    present: np.ndarray | None
+
+    @property
+    def width(self) -> float:
+        return 2.0 * self.columns
+
+    def of(self, block: Block) -> Lot:
+        piece = block.X if self.present is None else only(block.X, self.present[block.X.owner])
+        priority = priorities(piece)
+        kept = np.argsort(priority, kind="stable")[:SAMPLE]
+        largest = float(np.abs(piece.points).max(initial=0.0))
+        return Lot(piece.points[kept].astype(np.float64), priority[kept], largest)
+
+
+def survey(bags: Bags, present: np.ndarray | None = None) -> SampledPoints:
+    """A pass over the points of all bags, or of those that are `present`."""
+    lot = bags.reduce(SampleOf(bags.n_columns, present), title="survey")
+    return SampledPoints(lot.points, lot.largest)
 
 
 def only(piece: Piece, wanted: np.ndarray) -> Piece:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...arrays import is_torch, to_numpy
-from ...blocks import Blocks, RowsLike, TableBlocks
+from ...blocks import Aggregate, Block, Blocks, RowsLike, TableBlocks
 from ...typing import MatrixLike
 from ...validation import require_numbers
 from ..checks import split_column, split_target
+from .bag_targets import DIFFERENT, BagTargets, WithTargets
 from .bags import ADVICE, Bags, Piece, SequenceBags
 
 NAMED = 1 << 16  # names of bags that are looked at together
@@ -87,9 +88,10 @@ class TableBags(SequenceBags):
 
     def per_bag(self, y: np.ndarray) -> np.ndarray:
         """Targets given per row, which must agree within a bag."""
-        first = np.unique(self.owner, return_index=True)[1]
-        require_constant(y, y[first][self.owner], self.owner, self.called)
-        return y[first]
+        targets = BagTargets.of(y, self.owner)
+        if targets.odd is not None:
+            raise ValueError(f"{self.called(targets.odd)} {DIFFERENT}")
+        return targets.values
 
     def called(self, bag: int) -> str:
         return f"the bag {self.numbers.name(bag)!r}"
@@ -104,53 +106,50 @@ class BlockBags(Bags):
         if blocks.n_rows == 0:
             raise ValueError("there are no rows: at least one is needed.")
         self.blocks, self.bag, self.numbers = blocks, bag, Numbers()
-        self._targets: list[Any] = []
-        self.n_points, self.n_columns = blocks.n_rows, blocks.n_columns
+        self.n_rows, self.n_columns = blocks.n_rows, blocks.n_columns
         self.sizes = np.zeros(0, dtype=np.int64)
-        for names in self._names(NAMED):  # a pass over one column
+        for names in self._names(0, NAMED):  # a pass over one column
             owner = self.numbers(np.asarray(names))
             self.sizes = np.pad(self.sizes, (0, len(self.numbers.of) - len(self.sizes)))
             self.sizes += np.bincount(owner, minlength=len(self.sizes))
 
-    def pieces(self, rows: int) -> Iterator[Piece]:
-        for block, names in zip(self.blocks.walk(rows), self._names(rows), strict=True):
-            owner = self.numbers(np.asarray(names))
-            if block.y is not None:
-                self._record(np.asarray(block.y), owner)
-            yield Piece(block.X.toarray() if hasattr(block.X, "toarray") else block.X, owner)
-        self.y = np.array(self._targets) if self._targets else None
+    def read(self, start: int, stop: int) -> Block:
+        return next(self.stream(start, stop - start))
 
-    def _names(self, rows: int) -> Iterable[Any]:
-        """The names of bags, `rows` at a time."""
+    def stream(self, start: int, rows: int) -> Iterator[Block]:
+        for block, names in zip(self.blocks.stream(start, rows), self._names(start, rows), strict=True):
+            yield block._replace(X=Piece(block.X, self.numbers(np.asarray(names))))
+
+    def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
+        """Files are read where their rows are worked on."""
+        sent = isinstance(self.bag, str) and self.blocks.part(0, 0, rows) is None
+        return None if sent else super().part(start, stop, rows)
+
+    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+        """The first pass finds the targets too, and whether all rows of a bag have the same."""
+        if self.y is not None:
+            return super().reduce(aggregate, title=title)
+        found, targets = super().reduce(WithTargets(aggregate), title=title)
+        if targets is not None:
+            if targets.odd is not None:
+                raise ValueError(f"{self.called(targets.odd)} {DIFFERENT}")
+            self.y = np.array(targets.values.tolist())
+        return found
+
+    def _names(self, start: int, rows: int) -> Iterator[Any]:
+        """The names of bags from a row on, `rows` at a time."""
         if isinstance(self.bag, str):
             if not isinstance(self.blocks, TableBlocks):
                 raise ValueError(f"only blocks of bochner.read have a column {self.bag!r}: give an array of names.")
             if self.bag in self.blocks.recipe.names:
                 raise ValueError(f"the column of bags is among the inputs: read(..., drop=[{self.bag!r}]).")
-            return self.blocks.column(self.bag, rows)
-        if np.shape(self.bag) != (self.n_points,):
-            raise ValueError(
-                f"bag must name the bag of each of {self.n_points} rows; its shape is {np.shape(self.bag)}."
-            )
-        return (self.bag[start : start + rows] for start in range(0, self.n_points, rows))
-
-    def _record(self, y: np.ndarray, owner: np.ndarray) -> None:
-        """Keep the target of each bag; all its rows must have the same."""
-        bags, first, place = np.unique(owner, return_index=True, return_inverse=True)
-        for bag, value in zip(bags.tolist(), y[first].tolist(), strict=True):
-            if bag == len(self._targets):
-                self._targets.append(value)
-        require_constant(y, np.array([self._targets[bag] for bag in bags])[place], owner, self.called)
+            return self.blocks.column(self.bag, rows, start)
+        if np.shape(self.bag) != (self.n_rows,):
+            raise ValueError(f"bag must name the bag of each of {self.n_rows} rows; its shape is {np.shape(self.bag)}.")
+        return (self.bag[first : first + rows] for first in range(start, self.n_rows, rows))
 
     def called(self, bag: int) -> str:
         return f"the bag {self.numbers.name(bag)!r}"
-
-
-def require_constant(y: np.ndarray, expected: np.ndarray, owner: np.ndarray, called: Any) -> None:
-    differs = y != expected
-    if differs.any():
-        bag = owner[np.argmax(differs.reshape(len(y), -1).any(axis=1))]
-        raise ValueError(f"{called(bag)} has rows with different targets: a bag has one target.")
 
 
 def split_bag(X: Any, bag: str) -> tuple[Any, np.ndarray]:
@@ -178,7 +177,7 @@ def targets_of(bags: Bags, y: Any) -> np.ndarray:
     if bags.y is not None:
         raise ValueError("y is given twice: as an array and as a column of the table.")
     y = np.asarray(to_numpy(y))
-    if isinstance(bags, TableBags) and y.shape[:1] == (bags.n_points,):
+    if isinstance(bags, TableBags) and y.shape[:1] == (bags.n_rows,):
         return bags.per_bag(y)
     if y.shape[:1] != (bags.n_bags,):
         raise ValueError(f"there are {bags.n_bags} bags, and y has shape {y.shape}: it must have one target for each.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -129,7 +128,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
         self.seed_ = draw_seed(self.random_state)
         self.scaler_ = self._settled_scaler(block.X)
-        with Limited(self.n_jobs, self.verbose) if self.n_jobs or self.verbose else nullcontext():
+        with Limited(self.n_jobs, self.verbose, blas=1):
             self._descend(self._scaled(block.X), block.y.astype(np.float64), weight / weight.sum())
         return self
 

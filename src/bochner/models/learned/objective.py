@@ -1,22 +1,23 @@
-"""The objective (4) of the paper and its gradient in closed form, a tile of rows at a time.
+"""The objective (4) of the paper and its gradient in closed form, summed over blocks of rows.
 
 T = sum_i v_i loss(s_i, y_i) + alpha |beta|^2 + frequency_alpha |Omega|^2,   s_i = beta' phi(x_i) + b,   sum_i v_i = 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ...config import memory_budget
+from ...blocks import Aggregate, KeptBlocks, MemoryBlocks
+from ...blocks.aggregate import P
+from ...blocks.base import unchanged
 from ...typing import Matrix
-from ..checks import row_slices
 from .directions import Directions
-from .layer import features, projection_gradient
 from .losses import Loss
+from .sums import GradientOf, MeanLossOf, OutputGradientOf, Waves, fits, rows_of
 
 
 class Output(NamedTuple):
@@ -25,13 +26,10 @@ class Output(NamedTuple):
     coefficients: np.ndarray
     intercept: np.ndarray
 
-
-class Tile(NamedTuple):
-    """Some rows, their projections and their features."""
-
-    rows: slice
-    projections: np.ndarray
-    features: np.ndarray
+    def shaped(self, flat: np.ndarray) -> Output:
+        """The output layer of these numbers, in the shapes of this one."""
+        size = self.coefficients.size
+        return Output(flat[:size].reshape(self.coefficients.shape), flat[size:])
 
 
 @dataclass
@@ -47,7 +45,17 @@ class Objective:
     frequency_alpha: float
     fit_intercept: bool
     n_columns: int
-    _kept: tuple[np.ndarray, list[Tile]] | None = field(default=None, repr=False)
+    blocks: KeptBlocks | None = field(default=None, repr=False)  # the rows, where passes over them are made
+
+    def __post_init__(self) -> None:
+        if self.blocks is None:
+            rows = MemoryBlocks(self.X, self.targets, self.shares)
+            self.blocks = KeptBlocks(rows, unchanged, rows_of(self.n_columns), keeps=True)
+
+    @cached_property
+    def stays(self) -> bool:
+        """Whether features stay with their rows from one pass to the next."""
+        return fits(len(self.targets), self.n_columns)
 
     @property
     def height(self) -> float:
@@ -56,34 +64,27 @@ class Objective:
     def only(self, rows: np.ndarray) -> Objective:
         """The same over some of the rows."""
         shares = self.shares[rows] / self.shares[rows].sum()
-        return replace(self, X=self.X[rows], targets=self.targets[rows], shares=shares, _kept=None)
+        return replace(self, X=self.X[rows], targets=self.targets[rows], shares=shares, blocks=None)
+
+    def waves(self, parameters: np.ndarray) -> Waves:
+        """The features of rows for frequencies of these parameters."""
+        return Waves(self.directions, parameters.copy(), self.height, self.stays)
 
     def __call__(self, parameters: np.ndarray, output: Output) -> tuple[float, np.ndarray, Output]:
         """T, and its gradients by the parameters of the frequencies and by the output layer."""
-        value, slopes = self.penalty(parameters, output), self._penalty_slopes(output)
-        slope = 2.0 * self.frequency_alpha * self.directions.sizes * parameters
-        for tile in self.tiles(parameters):
-            loss, gradient = self._losses(tile, output)
-            value += loss
-            back = projection_gradient(
-                gradient @ output.coefficients.T, tile.features, tile.projections, self.directions.phases, self.height
-            )
-            slope += self.directions.gradient(self.X[tile.rows], back)
-            self._add(slopes, tile, gradient)
-        return value, slope, slopes
+        sums = self.reduce(GradientOf(self.waves(parameters), *output, self.loss, self.fit_intercept))
+        last = 1 + len(parameters)
+        slope = sums[1:last] + 2.0 * self.frequency_alpha * self.directions.sizes * parameters
+        return self.penalty(parameters, output) + float(sums[0]), slope, self._with_penalty(sums[last:], output)
 
     def by_output(self, parameters: np.ndarray, output: Output) -> tuple[float, Output]:
         """T, and its gradient by the output layer alone."""
-        value, slopes = self.penalty(parameters, output), self._penalty_slopes(output)
-        for tile in self.tiles(parameters):
-            loss, gradient = self._losses(tile, output)
-            value += loss
-            self._add(slopes, tile, gradient)
-        return value, slopes
+        sums = self.reduce(OutputGradientOf(self.waves(parameters), *output, self.loss, self.fit_intercept))
+        return self.penalty(parameters, output) + float(sums[0]), self._with_penalty(sums[1:], output)
 
     def mean_loss(self, parameters: np.ndarray, output: Output) -> float:
         """T without the penalties."""
-        return sum(self._losses(tile, output)[0] for tile in self.tiles(parameters))
+        return float(self.reduce(MeanLossOf(self.waves(parameters), *output, self.loss)))
 
     def penalty(self, parameters: np.ndarray, output: Output) -> float:
         frequencies = np.vdot(self.directions.sizes * parameters, parameters)
@@ -91,35 +92,15 @@ class Objective:
             self.alpha * np.vdot(output.coefficients, output.coefficients) + self.frequency_alpha * frequencies
         )
 
-    def tiles(self, parameters: np.ndarray) -> Iterator[Tile]:
-        """All rows with their features, which stay for the next call with the same parameters if there is room."""
-        if self._kept is not None and np.array_equal(self._kept[0], parameters):
-            yield from self._kept[1]
-            return
-        self._kept, tiles = None, []
-        room = 12 * self.n_columns * len(self.targets) <= memory_budget() // 4
-        for rows in row_slices(len(self.targets), 4 * self.n_columns):
-            projections = self.directions.project(self.X[rows], parameters)
-            tile = Tile(rows, projections, features(projections, self.directions.phases, self.height))
-            if room:
-                tiles.append(tile)
-            yield tile
-        self._kept = (parameters.copy(), tiles) if room else None
+    def _with_penalty(self, sums: np.ndarray, output: Output) -> Output:
+        slopes = output.shaped(sums)
+        slopes.coefficients[:] += 2.0 * self.alpha * output.coefficients
+        return slopes
 
-    def _losses(self, tile: Tile, output: Output) -> tuple[float, np.ndarray]:
-        """The share of T that some rows have, and its gradient by their scores."""
-        scores = tile.features @ output.coefficients + output.intercept
-        losses, gradient = self.loss(scores, self.targets[tile.rows])
-        shares = self.shares[tile.rows]
-        return float(shares @ losses), gradient * shares[:, None]
-
-    def _penalty_slopes(self, output: Output) -> Output:
-        return Output(2.0 * self.alpha * output.coefficients, np.zeros_like(output.intercept))
-
-    def _add(self, slopes: Output, tile: Tile, gradient: np.ndarray) -> None:
-        slopes.coefficients[:] += tile.features.T @ gradient
-        if self.fit_intercept:
-            slopes.intercept[:] += gradient.sum(axis=0)
+    def reduce(self, aggregate: Aggregate[P]) -> P:
+        """What an aggregate makes of all rows."""
+        assert self.blocks is not None
+        return self.blocks.reduce(aggregate)
 
 
 class Joint:

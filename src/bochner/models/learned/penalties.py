@@ -19,6 +19,7 @@ from ...typing import Matrix, Penalty
 from ...validation import require_choice
 from .objective import Objective, Output
 from .search import Method, first_output, learn
+from .sums import ScoresOf
 
 FOLDS = 5
 FEW_ROWS = 5000  # above, one fold stands for all
@@ -138,7 +139,7 @@ def held_out_scores(objective: Objective, method: Method) -> HeldOut:
 def scores_of(objective: Objective, rows: np.ndarray, parameters: np.ndarray, output: Output) -> HeldOut:
     """Scores of some rows by what was learned from others."""
     held = objective.only(rows)
-    parts = [tile.features @ output.coefficients + output.intercept for tile in held.tiles(parameters)]
+    parts = held.reduce(ScoresOf(held.waves(parameters), *output))
     return HeldOut(np.concatenate(parts), held.targets, objective.shares[rows])
 
 

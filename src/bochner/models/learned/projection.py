@@ -16,6 +16,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 
 from .objective import Objective, Output
+from .sums import CurvatureOf
 
 SMALLEST = 1e-10  # penalty of the factorisation; rows of features have length 1, so this is rounding whatever the data
 TOLERANCE = 1e-7
@@ -55,11 +56,7 @@ def curvature_root(objective: Objective, parameters: np.ndarray) -> np.ndarray:
     """R with R'R = c [Z 1]'V[Z 1] + 2 alpha I, the ones without penalty, or without the ones."""
     size, curvature = objective.n_columns, objective.loss.curvature
     assert curvature is not None
-    bound = np.zeros((size + 1, size + 1))
-    for tile in objective.tiles(parameters):
-        root = np.sqrt(curvature * objective.shares[tile.rows, None])
-        weighted = np.hstack([tile.features * root, root])
-        bound += weighted.T @ weighted
+    bound = objective.reduce(CurvatureOf(objective.waves(parameters), curvature))
     bound[np.arange(size), np.arange(size)] += 2.0 * max(objective.alpha, SMALLEST)
     return cholesky(bound if objective.fit_intercept else bound[:size, :size])
 

@@ -83,5 +83,5 @@ def learn(objective: Objective, method: Method, held: Objective | None = None) -
 def first_output(objective: Objective, tolerance: float = TOLERANCE) -> Output:
     """The best output layer for drawn frequencies; where the loss is not convex, that of the logarithmic one."""
     if objective.loss.curvature is None:
-        objective = replace(objective, loss=Logistic() if objective.targets.shape[1] == 1 else Softmax(), _kept=None)
+        objective = replace(objective, loss=Logistic() if objective.targets.shape[1] == 1 else Softmax())
     return solve_output(objective, objective.directions.start, None, tolerance)

@@ -14,6 +14,7 @@ import numpy as np
 from .. import threads
 from .backend import BACKEND
 from .instruction_sets import EMULATED, PLAIN, _native, instruction_set, instruction_sets, use_instruction_set
+from .pictures import patches, pooled, pooled_maxout, pooled_threshold, standardize
 from .projections import (
     dense_cos_sin,
     dense_maxout,
@@ -48,9 +49,10 @@ from .sums import cross, float_gram, gram, scores
 __all__ = [
     "BACKEND", "EMULATED", "INSTALLED", "PLAIN", "binned", "bins", "cells", "cos_sin", "cross", "dense_cos_sin",
     "dense_maxout", "dense_winners", "fastfood", "fastfood_cos_sin", "fastfood_cos_sin_integer", "fastfood_integer",
-    "float_gram", "fwht", "gates", "gram", "instruction_set", "instruction_sets", "matches", "maxout", "philox",
-    "project", "project_cos_sin", "project_lookup", "project_maxout", "project_winners", "projects", "quantize",
-    "scores", "stumps", "use_instruction_set", "winners",
+    "float_gram", "fwht", "gates", "gram", "instruction_set", "instruction_sets", "matches", "maxout", "patches",
+    "philox", "pooled", "pooled_maxout", "pooled_threshold", "project", "project_cos_sin", "project_lookup",
+    "project_maxout", "project_winners", "projects", "quantize", "scores", "standardize", "stumps",
+    "use_instruction_set", "winners",
 ]  # fmt: skip
 
 

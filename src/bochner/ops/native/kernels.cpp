@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <numeric>
 #include <type_traits>
@@ -35,6 +36,7 @@ namespace {
 #include "cos_sin.hpp"
 #include "dense.hpp"
 #include "float_gram.hpp"
+#include "pictures.hpp"
 
 template <class T>
 constexpr FloatKernels<T> float_kernels() {
@@ -62,6 +64,9 @@ const Kernels& JOIN(BOCHNER_INSTRUCTION_SET, _kernels)() {
       {cells<float>, cells<double>, cells<int32_t>},
       {matches<uint8_t>, matches<int32_t>},
       {gates<int8_t>, gates<int16_t>, gates<float>, gates<double>},
+      {patches<int8_t>, patches<uint8_t>},
+      {pooled<int8_t, int32_t>, pooled<int16_t, int32_t>, pooled<float, float>, pooled<double, double>},
+      {standardize<int8_t>, standardize<int16_t>},
       {cross<int8_t>, cross<int16_t>},
       {scores<int8_t, float>, scores<int8_t, double>, scores<int16_t, float>, scores<int16_t, double>},
       philox,

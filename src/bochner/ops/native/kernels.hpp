@@ -53,6 +53,11 @@ template <class X>
 struct ProjectionKernels {
   void (*project)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, int32_t* out);
   void (*winners)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, size_t pool, int32_t* out);
+  void (*pooled_threshold)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, int shift, int32_t least,
+                           int32_t limit, const int32_t* cells, size_t patches, size_t grid, bool largest, int32_t* out);
+  void (*pooled_maxout)(const X* x, size_t rows, size_t d, const int8_t* w, size_t m, size_t pool, const int32_t* centre,
+                        int64_t multiplier, int shift, int64_t limit, const int32_t* cells, size_t patches, size_t grid,
+                        bool largest, int32_t* out);
 };
 
 // The same with features T of 8 or 16 bits.
@@ -83,6 +88,19 @@ using Cells = void (*)(const X* x, size_t rows, size_t d, const int32_t* coordin
 
 template <class X>
 using Matches = void (*)(const X* a, size_t rows, const X* b, size_t others, size_t columns, int32_t* out);
+
+template <class X>
+using Patches = void (*)(const X* x, size_t pictures, size_t pixels, const int32_t* places, size_t count, size_t size,
+                         const int16_t* whitening, double factor, double contrast, double floor, const double* offset,
+                         int8_t* out);
+
+template <class T, class Sum>
+using Pooled = void (*)(const T* features, size_t rows, size_t m, const int32_t* cells, size_t patches, size_t grid,
+                        bool largest, Sum* out);
+
+template <class T>
+using Standardize = void (*)(const int32_t* sums, size_t rows, size_t m, bool root, const double* centre,
+                             const double* factor, double limit, T* out);
 
 template <class Z>
 using Cross = void (*)(const Z* z, size_t rows, size_t m, const int8_t* y, size_t k, size_t first, size_t last,
@@ -140,6 +158,9 @@ struct Kernels {
   std::tuple<Cells<float>, Cells<double>, Cells<int32_t>> cells;
   std::tuple<Matches<uint8_t>, Matches<int32_t>> matches;
   std::tuple<Gates<int8_t>, Gates<int16_t>, Gates<float>, Gates<double>> gates;
+  std::tuple<Patches<int8_t>, Patches<uint8_t>> patches;
+  std::tuple<Pooled<int8_t, int32_t>, Pooled<int16_t, int32_t>, Pooled<float, float>, Pooled<double, double>> pooled;
+  std::tuple<Standardize<int8_t>, Standardize<int16_t>> standardize;
   std::tuple<Cross<int8_t>, Cross<int16_t>> cross;
   std::tuple<Scores<int8_t, float>, Scores<int8_t, double>, Scores<int16_t, float>, Scores<int16_t, double>> scores;
   void (*philox)(uint32_t* counters, size_t count, uint32_t key0, uint32_t key1);

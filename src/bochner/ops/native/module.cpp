@@ -304,6 +304,75 @@ void dense_winners(In<float> x, In<float> w, size_t pool, Out<int32_t> out) {
   chosen->kernels().dense.winners(x.data(), x.shape(0), x.shape(1), w.data(), w.shape(0) / pool, pool, out.data());
 }
 
+// ---- pictures ----
+
+// The numbers of patches and cells, and whether the columns of `out` are features in cells.
+template <class Y>
+void check_cells(const Row<int32_t>& cells, size_t rows, size_t columns, size_t grid, const Y& out) {
+  const size_t patches = cells.shape(0);
+  require(patches > 0 && rows % patches == 0 && out.shape(0) == rows / patches && out.shape(1) == columns * grid,
+          "pooled: the shapes do not agree");
+  for (size_t k = 0; k < patches; k++)
+    require(cells.data()[k] >= 0 && size_t(cells.data()[k]) < grid, "pooled: a cell is out of range");
+}
+
+template <class X>
+void patches(In<X> x, In<int32_t> places, In<int16_t> whitening, double factor, double contrast, double floor,
+             Row<double> offset, Out<int8_t> out) {
+  const size_t size = places.shape(1), pixels = x.shape(1);
+  require(whitening.shape(0) == size && whitening.shape(1) == size && offset.shape(0) == size &&
+              out.shape(0) == x.shape(0) * places.shape(0) && out.shape(1) == size,
+          "patches: the shapes do not agree");
+  for (size_t k = 0; k < places.size(); k++)
+    require(places.data()[k] >= 0 && size_t(places.data()[k]) < pixels, "patches: a place is out of range");
+  nb::gil_scoped_release free;
+  const auto kernel = std::get<Patches<X>>(chosen->kernels().patches);
+  kernel(x.data(), x.shape(0), pixels, places.data(), places.shape(0), size, whitening.data(), factor, contrast, floor,
+         offset.data(), out.data());
+}
+
+template <class T, class Sum>
+void pooled(In<T> features, Row<int32_t> cells, size_t grid, bool largest, Out<Sum> out) {
+  const size_t rows = features.shape(0), m = features.shape(1);
+  check_cells(cells, rows, m, grid, out);
+  nb::gil_scoped_release free;
+  const auto kernel = std::get<Pooled<T, Sum>>(chosen->kernels().pooled);
+  kernel(features.data(), rows, m, cells.data(), cells.shape(0), grid, largest, out.data());
+}
+
+template <class T>
+void standardize(In<int32_t> sums, bool root, Row<double> centre, Row<double> factor, double limit, Out<T> out) {
+  const size_t rows = sums.shape(0), m = sums.shape(1);
+  require(centre.shape(0) == m && factor.shape(0) == m && out.shape(0) == rows && out.shape(1) == m,
+          "standardize: the shapes do not agree");
+  nb::gil_scoped_release free;
+  std::get<Standardize<T>>(chosen->kernels().standardize)(sums.data(), rows, m, root, centre.data(), factor.data(),
+                                                          limit, out.data());
+}
+
+template <class X>
+void pooled_threshold(In<X> x, In<int8_t> w, int shift, int32_t least, int32_t limit, Row<int32_t> cells, size_t grid,
+                      bool largest, Out<int32_t> out) {
+  require(x.shape(1) == w.shape(1) && shift >= 0 && shift < 31 && least >= 0 && limit >= 0,
+          "threshold: the arguments do not agree");
+  check_cells(cells, x.shape(0), 2 * w.shape(0), grid, out);
+  nb::gil_scoped_release free;
+  inputs(X()).pooled_threshold(x.data(), x.shape(0), x.shape(1), w.data(), w.shape(0), shift, least, limit,
+                                    cells.data(), cells.shape(0), grid, largest, out.data());
+}
+
+template <class X>
+void pooled_maxout(In<X> x, In<int8_t> w, size_t pool, Row<int32_t> centre, int64_t multiplier, int shift, int64_t limit,
+                   Row<int32_t> cells, size_t grid, bool largest, Out<int32_t> out) {
+  require(pool > 0 && w.shape(0) % pool == 0, "the directions must be pools of pool_size");
+  require(x.shape(1) == w.shape(1) && centre.shape(0) == x.shape(0), "maxout: the shapes do not agree");
+  check_cells(cells, x.shape(0), w.shape(0) / pool, grid, out);
+  check_shift(shift);
+  nb::gil_scoped_release free;
+  inputs(X()).pooled_maxout(x.data(), x.shape(0), x.shape(1), w.data(), w.shape(0), pool, centre.data(), multiplier,
+                                 shift, limit, cells.data(), cells.shape(0), grid, largest, out.data());
+}
+
 // ---- Gram ----
 
 void pack(const GramKernels& gram, const In<int8_t>& z, int, size_t first, size_t last, int32_t* words, int32_t* sums) {
@@ -497,6 +566,25 @@ void bind_projections(nb::module_& m) {
   bind_features<X, int16_t>(m);
 }
 
+template <class X>
+void bind_patches(nb::module_& m) {
+  m.def("patches", patches<X>, exact(), exact(), exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
+  m.def("pooled_threshold", pooled_threshold<X>, exact(), exact(), nb::arg(), nb::arg(), nb::arg(), exact(), nb::arg(),
+        nb::arg(), exact());
+  m.def("pooled_maxout", pooled_maxout<X>, exact(), exact(), nb::arg(), exact(), nb::arg(), nb::arg(), nb::arg(),
+        exact(), nb::arg(), nb::arg(), exact());
+}
+
+template <class T, class Sum>
+void bind_pooled(nb::module_& m) {
+  m.def("pooled", pooled<T, Sum>, exact(), exact(), nb::arg(), nb::arg(), exact());
+}
+
+template <class T>
+void bind_standardize(nb::module_& m) {
+  m.def("standardize", standardize<T>, exact(), nb::arg(), exact(), exact(), nb::arg(), exact());
+}
+
 template <class T>
 void bind_gates(nb::module_& m) {
   m.def("gates", gates<T>, exact(), exact(), nb::arg(), exact());
@@ -538,6 +626,14 @@ NB_MODULE(_native, m) {
   bind_binned<int8_t>(m);
   bind_binned<float>(m);
   bind_binned<double>(m);
+  bind_patches<int8_t>(m);
+  bind_patches<uint8_t>(m);
+  bind_pooled<int8_t, int32_t>(m);
+  bind_pooled<int16_t, int32_t>(m);
+  bind_pooled<float, float>(m);
+  bind_pooled<double, double>(m);
+  bind_standardize<int8_t>(m);
+  bind_standardize<int16_t>(m);
   bind_gates<int8_t>(m);
   bind_gates<int16_t>(m);
   bind_gates<float>(m);

@@ -5,11 +5,12 @@ constexpr int32_t EXCESS = FLIP ? 128 : 0;
 INLINE size_t steps_of(size_t numbers) { return round_up(numbers, DEPTH * UNIT) / DEPTH; }
 
 #include "project.hpp"
+#include "pooled.hpp"
 #include "gram.hpp"
 
 template <class X>
 constexpr ProjectionKernels<X> projection_kernels() {
-  return {project<X>, project_winners<X>};
+  return {project<X>, project_winners<X>, pooled_thresholds<X>, pooled_maxout<X>};
 }
 template <class X, class T>
 constexpr FeatureKernels<X, T> feature_kernels() {
