@@ -87,6 +87,8 @@ class Stream:
     def bits(self, start: int, stop: int, width: int = 1) -> np.ndarray:
         """uint32 words, shape (stop - start, width)."""
         blocks = -(-width // 4)
+        if blocks == 1:  # as for priorities of rows, of which there are many
+            return self._blocks(np.arange(start, stop, dtype=np.int64), 0)[:, :width]
         features = np.repeat(np.arange(start, stop, dtype=np.int64), blocks)
         words = self._blocks(features, np.tile(np.arange(blocks, dtype=np.uint32), stop - start))
         return words.reshape(stop - start, 4 * blocks)[:, :width]

@@ -30,7 +30,7 @@ class Shape(NamedTuple):
     stages: int
 
 
-SHAPE = Shape(128, 128, 8, 4)
+SHAPE = Shape(64, 64, 4, 4)
 
 
 @triton.jit
