@@ -75,7 +75,7 @@ def test_a_tensor_with_a_gradient_is_read():
 
 @pytest.mark.torch
 def test_models_take_tensors():
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
 
     X = np.random.default_rng(0).standard_normal((60, 3))

@@ -169,7 +169,7 @@ def test_weights_may_be_arrays_and_are_put_where_the_rows_are():
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int8"])
 def test_rows_of_tensors_have_the_hashes_of_arrays(dtype):
     """Bit for bit: the folds of a fit do not hang on the library of its rows."""
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     from bochner.ops.torch_reference import row_hashes
 
     x = (40 * np.random.default_rng(0).standard_normal((500, 7))).astype(dtype)

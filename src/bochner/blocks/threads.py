@@ -30,7 +30,9 @@ class ThreadEngine(Engine):
     def fold(
         self, blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], begun: Folded | None
     ) -> Generator[Folded]:
-        in_turn = aggregate.is_parallel or device_room() or len(missing) == 1  # a device works through what it is given in order
+        in_turn = (
+            aggregate.is_parallel or device_room() or len(missing) == 1
+        )  # a device works through what it is given in order
         workers = 1 if in_turn else min(threads.count(), len(missing), MOST)
         with threads.blas_limited():
             if workers == 1 or plan.blocks > 1:

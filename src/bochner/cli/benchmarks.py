@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.table import Table
 
-from ..bench import BENCHES, Entry, machine
+from ..bench import BENCHES, PROCESSOR, Entry, machine
 from ..storage import replacing
 from .app import Printing, app, show
 
 
 @app.command
 def bench(
-    what: Literal["limits", "fwht", "features", "gram", "fit", "softmax", "all"],
+    what: Literal["limits", "fwht", "features", "gram", "fit", "softmax", "gpu", "all"],
     /,
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
@@ -30,15 +30,15 @@ def bench(
     Parameters
     ----------
     what
-        limits (of the machine), fwht, features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA), or
-        all.
+        limits (of the machine), fwht, features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA),
+        gpu (fits, transforms and pictures on a GPU), or all of them but the last.
     quick
         Smaller work, for a first look.
     out
         Write the results here too, as JSON with commit and hardware.
     """
     with printing.settings():
-        names = list(BENCHES) if what == "all" else [what]
+        names = list(PROCESSOR) if what == "all" else [what]
         entries = {name: BENCHES[name](quick) for name in names}
     result: dict[str, Any] = {"machine": machine(), "quick": quick}
     result["results"] = {name: [entry.to_json() for entry in found] for name, found in entries.items()}

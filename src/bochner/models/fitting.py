@@ -106,9 +106,7 @@ class Limited:
     With one thread of BLAS, and all else in tiles that do not hang on threads, a fit has the same bits for any n_jobs.
     """
 
-    def __init__(
-        self, n_jobs: int | None, verbose: int, blas: int | None = None, device: str | None = None
-    ) -> None:
+    def __init__(self, n_jobs: int | None, verbose: int, blas: int | None = None, device: str | None = None) -> None:
         self._contexts = ExitStack()
         self._contexts.enter_context(room_on(device))
         blas = blas or n_jobs

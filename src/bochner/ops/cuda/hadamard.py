@@ -14,8 +14,9 @@ import triton.language as tl
 from ...arrays import Array
 from .backend import BACKEND, INTERPRETED
 
-LANES, PART = 32, 4096  # at most 128 numbers of a lane: more find no room in its registers
-WARPS = 4
+LANES = 32
+PART, WARPS = 1024, 8  # numbers of a warp that were fastest, and warps of a program
+LONG, LONG_PART, LONG_WARPS = 1 << 14, 4096, 4  # for rows from so many numbers on
 LARGEST = 1 << 15
 TYPES = {torch.float32: tl.float32, torch.float16: tl.float32, torch.int32: tl.int32}
 PAIRED = torch.bfloat16  # two of them in a word, which one instruction adds, and one shuffle moves
@@ -38,11 +39,9 @@ def minus(a, b, PAIRS: tl.constexpr):
 
 
 @triton.jit
-def signed_plus(a, sign, b, PAIRS: tl.constexpr):
-    """a sign + b, where the sign is 1 or -1."""
-    if PAIRS:
-        return tl.inline_asm_elementwise("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", [a, sign, b], tl.int32, True, 1)
-    return a * sign + b
+def signed_plus(a, sign, b):
+    """a sign + b of both numbers of bfloat16 in a word, where each sign is 1 or -1."""
+    return tl.inline_asm_elementwise("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", [a, sign, b], tl.int32, True, 1)
 
 
 @triton.jit
@@ -51,7 +50,7 @@ def within_words(x):
     word = x.to(tl.uint32, bitcast=True)
     turned = ((word << 16) | (word >> 16)).to(tl.int32, bitcast=True)
     sign = tl.full(x.shape, -1082114176, tl.int32)  # 1 in the low half, -1 in the high one: 0xBF803F80
-    return signed_plus(x, sign, turned, True)
+    return signed_plus(x, sign, turned)
 
 
 @triton.jit
@@ -59,12 +58,11 @@ def between_lanes(x, PARTS: tl.constexpr, MEMBERS: tl.constexpr, STRIDE: tl.cons
     """Butterflies of a stride below 32 along the last axis of (PARTS, MEMBERS, 32)."""
     lane = tl.arange(0, 32)
     partner = tl.gather(x, tl.broadcast_to((lane ^ STRIDE)[None, None, :], (PARTS, MEMBERS, 32)), 2)
-    upper = (lane & STRIDE) > 0
+    upper = ((lane & STRIDE) > 0)[None, None, :]
     if PAIRS:
         sign = tl.where(upper, -1082081408, 1065369472)  # -1 and 1 in both halves: 0xBF80BF80, 0x3F803F80
-    else:
-        sign = tl.where(upper, -1, 1).to(x.dtype)
-    return signed_plus(x, tl.broadcast_to(sign[None, None, :], (PARTS, MEMBERS, 32)), partner, PAIRS)
+        return signed_plus(x, tl.broadcast_to(sign, (PARTS, MEMBERS, 32)), partner)
+    return tl.where(upper, partner - x, x + partner)
 
 
 @triton.jit
@@ -118,11 +116,12 @@ def fwht_kernel(
     tl.store(out + part.to(tl.int64)[:, None, None] * (MEMBERS * 32) + place[None], made, mask=keep)
 
 
-def parts_of(size: int) -> tuple[int, int, int]:
-    """Parts of a program, members of a part, and parts that share a row."""
-    members = min(size, PART) // LANES
+def parts_of(size: int) -> tuple[int, int, int, int]:
+    """Parts of a program, members of a part, parts that share a row, and warps."""
+    most, warps = (LONG_PART, LONG_WARPS) if size >= LONG else (PART, WARPS)
+    members = min(size, most) // LANES
     shared = size // (members * LANES)
-    return max(shared, WARPS, WARPS * 8 // members), members, shared
+    return max(shared, warps, warps * 8 // members), members, shared, max(warps, shared)
 
 
 def takes(x: Array) -> bool:
@@ -138,11 +137,11 @@ def fwht(x: Array) -> Array:
     rows = rows if rows.stride(1) == 1 and rows.stride(0) % 2 == 0 else rows.contiguous()
     out = torch.empty(rows.shape, dtype=x.dtype, device=x.device)
     given, made = (part.view(torch.int32) if paired else part for part in (rows, out))
-    together, members, shared = parts_of(given.shape[1])
+    together, members, shared, warps = parts_of(given.shape[1])
     if len(rows):
         fwht_kernel[(triton.cdiv(len(rows) * shared, together),)](
             given, made, len(rows) * shared, given.stride(0), PARTS=together, MEMBERS=members, SHARED=shared,
-            PAIRS=paired, WORK=tl.int32 if paired else TYPES[x.dtype], num_warps=max(WARPS, shared),
+            PAIRS=paired, WORK=tl.int32 if paired else TYPES[x.dtype], num_warps=warps,
         )  # fmt: skip
     out = out.reshape(x.shape)
     stride = LARGEST

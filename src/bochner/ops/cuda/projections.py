@@ -34,7 +34,9 @@ SHAPE = Shape(64, 64, 4, 4)
 
 
 @triton.jit
-def tile_of(w, x, unit, member, row, DEPTH: tl.constexpr, BLOCK_U: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr):
+def tile_of(
+    w, x, unit, member, row, DEPTH: tl.constexpr, BLOCK_U: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr
+):
     """Projections (BLOCK_U, BLOCK_N) of rows from `row` on, on one member of the units from `unit` on."""
     total = tl.zeros((BLOCK_U, BLOCK_N), dtype=tl.int32)
     for first in range(0, DEPTH, BLOCK_D):
@@ -185,9 +187,7 @@ class Factors(NamedTuple):
 def project(x: Array, directions: Array) -> Array:
     made, units = Factors.of(x, directions), len(directions)
     out = by_column(len(x), units, torch.int32, x)
-    made.launch(
-        lookup_kernel, units, made.w, made.w, out, len(x), units, out.stride(0), 0, 1, 1, 0, 0, KIND=0
-    )
+    made.launch(lookup_kernel, units, made.w, made.w, out, len(x), units, out.stride(0), 0, 1, 1, 0, 0, KIND=0)
     return out.mT
 
 

@@ -11,9 +11,9 @@ from triton.language.extra import libdevice
 
 from ...arrays import Array
 from .backend import BACKEND, INTERPRETED, beside
-from .hadamard import LANES, LARGEST, WARPS, transformed
+from .hadamard import LANES, LARGEST, transformed
 
-PART = 1024  # numbers of a warp: what is beside them needs registers too
+WARPS, PART = 4, 1024  # numbers of a warp: what is beside them needs registers too
 TURNS = 16  # of a program, whose scratch so is little beside the result
 
 
