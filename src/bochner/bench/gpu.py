@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,11 @@ def seconds_of(action: Callable[[], Any], runs: int = 5) -> float:
     return float(np.median(found))
 
 
+def reference_of_torch() -> Any:
+    """The definitions for tensors."""
+    return import_module("bochner.ops.torch_reference")
+
+
 def wall(action: Callable[[], Any]) -> tuple[float, Any]:
     """Seconds on the clock of the host, to the end of all that was asked of the device; and the result."""
     import torch
@@ -64,22 +71,22 @@ def transforms(quick: bool) -> list[Entry]:
     """H x of rows of 2^5 to 2^15 numbers, against a copy of them."""
     import torch
 
-    found = []
+    found, reference = [], reference_of_torch()
     for dtype in (torch.float32, torch.bfloat16):
         numbers = torch.randn(1 << (24 if quick else 28), device="cuda").to(dtype)
         room = torch.empty_like(numbers)
-        copying = seconds_of(lambda a=numbers, b=room: b.copy_(a))
+        copying = seconds_of(partial(room.copy_, numbers))
         size = 2.0 * numbers.nbytes / 1e9
         for power in (5, 7, 10, 11, 12, 13, 14, 15):
             rows = numbers.view(-1, 1 << power)
             few = rows[:9].contiguous()
-            check("fwht", bool(torch.equal(ops.fwht(few), ops.torch_reference.fwht(few))))
+            check("fwht", bool(torch.equal(ops.fwht(few), reference.fwht(few))))
             work = f"fwht 2^{power} {str(dtype)[6:]}"
-            ours = seconds_of(lambda x=rows: ops.fwht(x))
+            ours = seconds_of(partial(ops.fwht, rows))
             found.append(Entry(work, "bochner", "ours", ours, size / ours, "GB/s"))
             found.append(Entry(work, "copy", "limit", copying, size / copying, "GB/s"))
             if power == 10:
-                plain = seconds_of(lambda x=rows: ops.torch_reference.fwht(x), 2)
+                plain = seconds_of(partial(reference.fwht, rows), 2)
                 found.append(Entry(work, "torch butterfly", "peer", plain, size / plain, "GB/s"))
     return found
 
@@ -95,9 +102,10 @@ def fastfood(quick: bool) -> list[Entry]:
     gaussian, radii = (rng.standard_normal((expansions, size)).astype(np.float32) for _ in range(2))
     weights = rng.choice([-1, 1], (expansions, size)).astype(np.int8), order, gaussian, radii / 32
     settings = expansions * size, np.empty(0, np.float32), 0.5
-    plain = ops.torch_reference.fastfood_cos_sin
+    plain: Any = reference_of_torch().fastfood_cos_sin
     few = plain(x[:64], *(torch.from_numpy(part).cuda() for part in weights), settings[0], x[:0, 0], 0.5)
-    check("fastfood", bool((ops.fastfood_cos_sin(x[:64], *weights, *settings) - few).abs().max() < 1e-4))
+    made = ops.fastfood_cos_sin(x[:64], *weights, *settings)
+    check("fastfood", bool((made - few).abs().max() < 1e-4))
     ours = seconds_of(lambda: ops.fastfood_cos_sin(x, *weights, *settings))
     room = torch.empty((n, 2 * expansions * size), device="cuda")
     writing = seconds_of(lambda: room.fill_(1.0))
@@ -141,7 +149,7 @@ def timit(quick: bool) -> list[Entry]:
     for name in ("bfloat16", "tf32"):
         rows = n // 10
         plain(X[:LOT], codes[:LOT], m, name)
-        seconds, _ = wall(lambda name=name, rows=rows: plain(X[:rows], codes[:rows], m, name))
+        seconds, _ = wall(partial(plain, X[:rows], codes[:rows], m, name))
         note = "a tenth of the rows, times ten; without the solution"
         found.append(Entry(work, f"plain torch {name}", "peer", 10 * seconds, n / (10 * seconds), "rows/s", note))
     return found
@@ -200,7 +208,7 @@ def digits(split: Any) -> tuple[Any, Any, Any, Any]:
     import torch
 
     parts = split.X, split.y.astype(np.int64), split.X_test, split.y_test.astype(np.int64)
-    return tuple(torch.from_numpy(np.ascontiguousarray(part)).cuda() for part in parts)  # type: ignore[return-value]
+    return tuple(torch.from_numpy(np.ascontiguousarray(part)).cuda() for part in parts)
 
 
 def maxout_table(quick: bool) -> list[Entry]:
@@ -273,7 +281,7 @@ def pictures(quick: bool) -> list[Entry]:
         split = load()
         basis = PatchFeatures(image_shape=(28, 28), n_filters=100 if quick else 1000, precision="int8", random_state=0)
         model = RandomFeatureClassifier(basis, device="cuda", random_state=0)
-        seconds, _ = wall(lambda model=model, split=split: model.fit(split.X, split.y))
+        seconds, _ = wall(partial(model.fit, split.X, split.y))
         error = float(np.mean(model.predict(split.X_test) != split.y_test))
         rate, note = len(split.y) / seconds, f"{100 * error:.2f} % wrong"
         found.append(Entry(f"{name}, patches", "bochner int8", "ours", seconds, rate, "pictures/s", note))

@@ -13,7 +13,7 @@ from .partitions import TOGETHER, rows_per_block
 from .progress import Progress
 
 __all__ = [
-    "TOGETHER", "Aggregate", "Block", "Blocks", "CheckpointedBlocks", "DeviceBlocks", "Journal", "KeptBlocks", "MemoryBlocks",
-    "Progress", "Recipe", "RowsLike", "SampledBlocks", "SparseRecipe", "SumOf", "TableBlocks", "encoded_frame",
-    "forget_checkpoint", "frame_blocks", "on_device", "read", "rows_per_block", "target_values",
+    "TOGETHER", "Aggregate", "Block", "Blocks", "CheckpointedBlocks", "DeviceBlocks", "Journal", "KeptBlocks",
+    "MemoryBlocks", "Progress", "Recipe", "RowsLike", "SampledBlocks", "SparseRecipe", "SumOf", "TableBlocks",
+    "encoded_frame", "forget_checkpoint", "frame_blocks", "on_device", "read", "rows_per_block", "target_values",
 ]  # fmt: skip

@@ -33,8 +33,8 @@ from .reference import NotFiniteError, cosine_table
 
 __all__ = [
     "BACKENDS", "OPS", "Backend", "Factor", "NotFiniteError", "Op", "Tiles", "TridiagonalForm", "backend_context",
-    "cosine_table", "describe", "devices", "has_fast", "library_of", "linear_algebra", "native", "projects_dense", "reference",
-    "register", "tiles_for", "unregister", "use_backends",
+    "cosine_table", "describe", "devices", "has_fast", "library_of", "linear_algebra", "native", "projects_dense",
+    "reference", "register", "tiles_for", "unregister", "use_backends",
 ]  # fmt: skip
 
 for backend in (native.BACKEND, dispatch.REFERENCE):

@@ -3,7 +3,7 @@
 Every function here equals the definition in `torch_reference`: integers bit for bit, floats to rounding. Features come
 with the rows of a column side by side (strides 1, n), as tensor cores want to have them for Gram matrices.
 
-With TRITON_INTERPRET=1 the same kernels run on tensors in the memory of the host, slowly: so they are tested everywhere.
+With TRITON_INTERPRET=1 the same kernels run on tensors of the CPU, slowly: so they are tested everywhere.
 """
 
 from __future__ import annotations

@@ -97,8 +97,9 @@ def launch(x: Array, weights: tuple[Any, ...], phases: Array, kept: int, height:
         scratch = torch.empty(grid[0] * grid[1] * together * members * LANES, dtype=x.dtype, device=x.device)
         fastfood_kernel[grid](
             x, signs, permutation, gaussian.to(x.dtype), calibration.to(x.dtype), phases if len(phases) else gaussian,
-            out, scratch, len(x), x.shape[1], x.stride(0), out.stride(0), kept, pairs, height, TURNS=TURNS, PARTS=together,
-            MEMBERS=members, SHARED=shared, WAVES=waves, ALONE=bool(len(phases)), FAST=not INTERPRETED, num_warps=max(WARPS, shared),
+            out, scratch, len(x), x.shape[1], x.stride(0), out.stride(0), kept, pairs, height,
+            TURNS=TURNS, PARTS=together, MEMBERS=members, SHARED=shared, WAVES=waves, ALONE=bool(len(phases)),
+            FAST=not INTERPRETED, num_warps=max(WARPS, shared),
         )  # fmt: skip
     return out
 
