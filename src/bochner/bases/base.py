@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, like, to_host
 from ..fields import names, require_sound, whole
+from ..lazy import by_partitions
 from ..maps import LIMITS, PRECISIONS, UnitMap
 from ..maps.base import frozen
 from ..maps.quantize import Quantizer, choose_quantizer
@@ -175,6 +176,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         )  # fmt: skip
         self._n_features_out = self._m
 
+    @by_partitions
     def transform(self, X: MatrixLike) -> Any:
         """Compute the features of the rows of X.
 

@@ -1,6 +1,7 @@
 """Speed, honestly: ours, each peer that is installed, and a measured limit, in one run; no number without a check."""
 
 from ..machine import machine
+from .cluster import bench_cluster
 from .features import bench_features
 from .fit import bench_fit
 from .fwht import bench_fwht, time_shape
@@ -10,6 +11,7 @@ from .softmax import bench_softmax
 from .timing import Entry
 
 BENCHES = {
+    "cluster": bench_cluster,
     "limits": bench_limits,
     "fwht": bench_fwht,
     "features": bench_features,

@@ -36,7 +36,8 @@ class Block(NamedTuple):
     kept : ndarray or None
         Where rows were left out, the places of those that are here, counted from `start`.
     state : dict or None
-        What passes over kept blocks leave for the next one.
+        What passes over kept blocks leave for the next one. What has a name with an underscore in front only saves
+        work, and may be gone.
 
     Examples
     --------
@@ -115,6 +116,8 @@ class Blocks(ABC):
     n_rows: int
     n_columns: int
     recipe: Any = None  # how columns of a table became numbers, if they did
+    names: list[Any] | None = None  # of columns that are numbers as they come, if they have names
+    engine: Any = None  # who folds these rows; None is whoever the settings say
 
     @abstractmethod
     def read(self, start: int, stop: int) -> Block:
@@ -272,6 +275,53 @@ class Blocks(ABC):
         """
         return self
 
+    def surveyed(self) -> Blocks:
+        """Return these rows once all is known of them that models ask: how many they are, and their recipe.
+
+        Returns
+        -------
+        Blocks
+            The rows.
+        """
+        return self
+
+    def on(self, client: Any) -> Blocks:
+        """Return the same rows, to be worked through on a Dask cluster.
+
+        What is reduced has the same bits there as here. Files are read by the workers, which must be able to open them
+        by the same names; rows in memory are sent.
+
+        Parameters
+        ----------
+        client : distributed.Client
+            The client of the cluster.
+
+        Returns
+        -------
+        Blocks
+            The rows.
+        """
+        from .dask import RemoteBlocks
+
+        return RemoteBlocks(self, client)
+
+    def opened_as(self, kind: Callable[..., Any], *arguments: Any) -> Any:
+        """Return other Blocks that are made by looking at these, wherever these are read.
+
+        Parameters
+        ----------
+        kind : callable
+            From Blocks and the arguments to Blocks.
+        *arguments : object
+            The arguments.
+
+        Returns
+        -------
+        Blocks
+            What it makes of these.
+        """
+        return kind(self, *arguments)
+
     def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
         """Return the blocks of a partition, to be sent to who folds it.
 
@@ -348,6 +398,7 @@ class WrappedBlocks(Blocks):
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
         self.n_rows, self.n_columns, self.recipe = blocks.n_rows, blocks.n_columns, blocks.recipe
+        self.names, self.engine = blocks.names, blocks.engine
 
     @property
     def present(self) -> int:

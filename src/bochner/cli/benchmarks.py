@@ -16,7 +16,7 @@ from .app import Printing, app, show
 
 @app.command
 def bench(
-    what: Literal["limits", "fwht", "features", "gram", "fit", "softmax", "all"],
+    what: Literal["cluster", "limits", "fwht", "features", "gram", "fit", "softmax", "all"],
     /,
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
@@ -30,15 +30,15 @@ def bench(
     Parameters
     ----------
     what
-        limits (of the machine), fwht, features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA), or
-        all.
+        cluster (Dask workers on this machine; minutes), limits (of the machine), fwht, features, gram, fit and softmax
+        (on MNIST, whose files are in BOCHNER_DATA), or all but the first.
     quick
         Smaller work, for a first look.
     out
         Write the results here too, as JSON with commit and hardware.
     """
     with printing.settings():
-        names = list(BENCHES) if what == "all" else [what]
+        names = [name for name in BENCHES if name != "cluster"] if what == "all" else [what]
         entries = {name: BENCHES[name](quick) for name in names}
     result: dict[str, Any] = {"machine": machine(), "quick": quick}
     result["results"] = {name: [entry.to_json() for entry in found] for name, found in entries.items()}

@@ -14,6 +14,7 @@ from ..bases.design import Design
 from ..bases.heuristics import SAMPLE
 from ..blocks import Blocks, MemoryBlocks, RowsLike
 from ..config import memory_budget
+from ..lazy import by_partitions
 from ..models.checks import Dtypes, check_rows, dtypes_for, meet_blocks, recipe_of, rows_to_predict
 from ..models.sampling import Sample
 from ..models.unlabelled import (
@@ -271,6 +272,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # ---- there and back ----
 
+    @by_partitions
     def transform(self, X: RowsLike) -> Any:
         """Compute the components of the rows of X: (features - mean) times components.
 
@@ -298,6 +300,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             out[rows] = self.design_.features(part) @ weights - offset
         return out
 
+    @by_partitions
     def inverse_transform(self, X: RowsLike) -> np.ndarray:
         """Guess the rows that have given components.
 

@@ -24,6 +24,7 @@ from ..typing import ArrayLike, VectorLike
 from .checks import (
     check_rows_and_targets,
     check_weights,
+    collected,
     forget_columns,
     meet_blocks,
     recipe_of,
@@ -82,6 +83,7 @@ class RandomFeatureModel(FittedFeatureModel):
         object
             The model itself.
         """
+        X, y, sample_weight, target = collected(X, y, sample_weight, target)
         X, y = taken_from(X, y, target)
         X, y, sample_weight = with_recipe(X, y, sample_weight)
         parameters = self._parameters()
@@ -120,6 +122,7 @@ class RandomFeatureModel(FittedFeatureModel):
         if not first:
             encoder = encoder.with_fields(self._targets.to_fields(), self._targets.outputs)
         how = Preparation(encoder, parameters.dtypes, first, whole, classes, open_journal)
+        X, y, sample_weight, _ = collected(X, y, sample_weight)
         given = given_data(X, y, sample_weight, parameters.dtypes)
         if given.in_blocks:
             meet_blocks(self, given.X, None if first else self.design_.n_features_in_)
@@ -165,6 +168,7 @@ class RandomFeatureModel(FittedFeatureModel):
         where that ended.
         """
         first, parameters = not hasattr(self, "_fitted"), self._parameters()
+        X, y, sample_weight, target = collected(X, y, sample_weight, target)
         X, y = taken_from(X, y, target)
         if first:
             self.__dict__.pop("recipe_", None)  # of a call that failed

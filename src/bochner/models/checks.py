@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from ..arrays import Array, cast, constant, is_torch, like, to_numpy
 from ..bases.checking import checked_rows
 from ..blocks import Block, Blocks, Recipe, SparseRecipe, encoded_frame, frame_blocks, rows_per_block, target_values
+from ..lazy import collections, is_lazy
 from ..validation import require_finite, require_numbers
 
 Dtypes = Sequence[type[np.generic]]
@@ -48,7 +49,16 @@ def forget_columns(estimator: BaseEstimator) -> None:
         estimator.__dict__.pop(name, None)
 
 
-# ---- blocks ----
+# ---- collections of Dask, and blocks ----
+
+
+def collected(X: Any, y: Any, sample_weight: Any, target: str | None = None) -> tuple[Any, Any, Any, str | None]:
+    """Rows of a Dask collection as Blocks, which have targets and weights of their own; all else as it is."""
+    if isinstance(X, Blocks) or not any(is_lazy(part) for part in (X, y, sample_weight)):
+        return X, y, sample_weight, target
+    if target is not None:
+        X, y = split_target(X, y, target)
+    return collections().blocks_of(X, y, sample_weight), None, None, None
 
 
 def meet_blocks(estimator: BaseEstimator, blocks: Blocks, columns: int | None) -> None:
@@ -57,6 +67,8 @@ def meet_blocks(estimator: BaseEstimator, blocks: Blocks, columns: int | None) -
         require_same_columns(estimator, blocks, columns)
         return
     estimator.n_features_in_ = blocks.n_columns
+    if blocks.names is not None and all(isinstance(name, str) for name in blocks.names):
+        estimator.feature_names_in_ = np.array(blocks.names, dtype=object)
     if blocks.recipe is not None:
         estimator.recipe_ = blocks.recipe
         remember_columns(estimator)
@@ -66,6 +78,9 @@ def require_same_columns(estimator: BaseEstimator, blocks: Blocks, columns: int)
     """Refuse blocks that are not as those of the fit, which had so many columns."""
     if blocks.n_columns != columns:
         raise ValueError(f"the blocks have {blocks.n_columns} columns; the model was fitted to {columns}.")
+    names = getattr(estimator, "feature_names_in_", None)
+    if blocks.recipe is None and blocks.names is not None and names is not None and list(names) != blocks.names:
+        raise ValueError("the columns have other names than those of the fit, or come in another order.")
     if blocks.recipe != recipe_of(estimator):
         raise ValueError(
             "the blocks were not encoded as those of the fit (other columns, categories or means): "
@@ -184,6 +199,8 @@ def split_target(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         raise ValueError("y is given twice: as an array and as target.")
     if target not in list(getattr(X, "column_names", getattr(X, "columns", []))):
         raise ValueError(f"X has no column {target!r} to take as the target.")
+    if is_lazy(X):
+        return X.drop(columns=target), X[target]
     gaps = int(X[target].isna().sum()) if hasattr(X, "iloc") else as_number(X[target].null_count)
     if gaps:
         raise ValueError(f"the target {target!r} has {gaps:,} missing values: leave those rows out.")

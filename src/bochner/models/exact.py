@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..bases.heuristics import SAMPLE, different_rows, settle_bandwidth
 from ..blocks import Block
 from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvariant
+from ..lazy import by_partitions
 from ..maps.scaling import ColumnScaler
 from ..penalties import Chosen, FromKernel, FromVMatrix, KernelFolds
 from ..penalties.search import candidates
@@ -319,6 +320,7 @@ class KernelRidgeRegressor(MultiOutputRegressor, KernelRidgeModel):
     def _encoder(self) -> NumericTargets:
         return NumericTargets(self.fit_intercept)
 
+    @by_partitions
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict targets.
 
@@ -444,6 +446,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         """The labels, sorted."""
         return self._targets.classes
 
+    @by_partitions
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores of the classes.
 
@@ -460,6 +463,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         scores = self._scores(X)  # which asks whether there was a fit
         return self._targets.decision(scores)
 
+    @by_partitions
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Return the label of the largest score of each row.
 
@@ -476,6 +480,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         scores = self.decision_function(X)  # which asks whether there was a fit
         return self._targets.decode(scores)
 
+    @by_partitions
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
 

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from ..arrays import Array, empty, like, namespace, places
 from ..bases import Basis
 from ..blocks import RowsLike
+from ..lazy import by_partitions
 from ..losses import LossLike
 from ..solvers import SolverLike
 from ..typing import Penalty, RandomStateLike, VectorLike
@@ -231,6 +232,7 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         """
         return self._add_rows(X, y, sample_weight, None, target)
 
+    @by_partitions
     def predict(self, X: RowsLike, return_std: bool = False) -> Any:
         """Predict targets, and on request how far they may be off.
 

@@ -16,7 +16,7 @@ from ..blocks import Block, SumOf
 from ..losses import Loss
 from ..moments import times_columns
 
-SCORES = "scores"  # the state of a block: a place, and the scores there
+SCORES = "_scores"  # the state of a block: a place, and the scores there, which can be made again
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
+from ..lazy import by_partitions
 from ..validation import require_choice, require_integer
 from .columns import columns_of, is_frame
 from .encodings import METHODS, CategoryEncoding, Encoding, date_encoding, number_encoding
@@ -193,6 +194,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._settle(self._learned)
         return self
 
+    def rescaled(self, numbers: str | None) -> TableEncoder:
+        """Return an encoder that has learned the same, and scales numbers in another way.
+
+        Parameters
+        ----------
+        numbers : {'robust', 'normal', 'standard', 'piecewise', None}
+            How numbers are scaled.
+
+        Returns
+        -------
+        TableEncoder
+            The other encoder. What both have learned is shared: neither is to learn any more.
+        """
+        check_is_fitted(self)
+        other = clone(self).set_params(numbers=numbers)
+        other._check_parameters()
+        other._remember(self._learned.names, hasattr(self, "feature_names_in_"))
+        other._settle(self._learned)
+        return other
+
     def _forget(self) -> None:
         for name in ("_learned", "_encodings", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -268,6 +289,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     # ---- encoding ----
 
+    @by_partitions
     def transform(self, X: Any) -> Any:
         """Turn rows into numbers.
 

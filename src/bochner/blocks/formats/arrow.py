@@ -10,11 +10,13 @@ import numpy as np
 
 from ...tables.chunk import Chunk
 from ...validation import option
+from ..paths import file_system, is_address
 from .base import Choice, Csv, MisreadError, Table, pick_columns, stamp
 
 try:
     import pyarrow as pa
     import pyarrow.dataset as ds
+    from pyarrow.fs import FSSpecHandler, PyFileSystem
 except ImportError:
     raise ImportError('reading tables needs pyarrow: pip install "bochner[files]"') from None
 
@@ -83,7 +85,7 @@ class ArrowTable(Table):
                 schema = None
             elif self.format == "json":
                 schema = None
-            dataset = self.dataset if self.format == "memory" else ds.dataset(self.source, format=kind, schema=schema)
+            dataset = self.dataset if self.format == "memory" else dataset_of(self.source, kind, schema)
             held = pa.table({name: pa.array([], dataset.schema.field(name).type) for name in names})
             for batch in dataset.to_batches(columns=names, batch_size=rows, batch_readahead=1, fragment_readahead=1):
                 held = pa.concat_tables([held, pa.table(batch)])
@@ -154,13 +156,21 @@ def open_dataset(source: Any, format: str, choice: Choice, csv: Csv) -> Any:
     if not isinstance(source, list):
         return ds.dataset(source)
     kind = csv_format(csv, {}) if format == "csv" else format
-    schemas = [ds.dataset(file, format=kind).schema for file in source]
+    schemas = [dataset_of([file], kind).schema for file in source]
     fields = pa.unify_schemas(schemas, promote_options="permissive")
     if format in ("csv", "json"):
         fields = pa.schema([field.with_type(settled(field, choice, format)) for field in fields])
     if format == "csv":
         kind = csv_format(csv, {field.name: field.type for field in fields})
-    return ds.dataset(source, format=kind, schema=fields)
+    return dataset_of(source, kind, fields)
+
+
+def dataset_of(files: list[str], format: Any, schema: Any = None) -> Any:
+    """The files as a dataset, of this machine or of where their addresses say."""
+    if not any(is_address(file) for file in files):
+        return ds.dataset(files, format=format, schema=schema)
+    systems, paths = zip(*map(file_system, files), strict=True)
+    return ds.dataset(list(paths), format=format, schema=schema, filesystem=PyFileSystem(FSSpecHandler(systems[0])))
 
 
 def settled(field: Any, choice: Choice, format: str) -> Any:

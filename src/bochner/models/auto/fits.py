@@ -7,7 +7,7 @@ phi(x) = L^-1 k(centres, x) with L L' = K(centres, centres), and sums over the r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -44,11 +44,16 @@ class Rows(NamedTuple):
     Y: np.ndarray
     folds: np.ndarray
     one_fold: bool  # whether fold 0 alone is judged
+    versions: Sequence[np.ndarray] = ()  # what X is to those who have not seen a fold, if not the same for all
 
     @property
     def judged(self) -> np.ndarray:
         """Which rows are predicted without having been seen."""
         return self.folds == 0 if self.one_fold else np.ones(len(self.folds), dtype=bool)
+
+    def without(self, fold: int) -> np.ndarray:
+        """X as those see it who have not seen a fold."""
+        return self.versions[fold] if len(self.versions) else self.X
 
     def error_of(self, predicted: np.ndarray) -> float:
         """Squared error of judged rows, relative to that of predicting their mean."""
@@ -143,12 +148,13 @@ class FoldFits:
 
     def __init__(self, rows: Rows, settings: list[Setting]) -> None:
         """`settings` has one for each fold and one for all rows; they differ in their metrics alone."""
-        self.rows, self.outs = rows, list(by_fold(rows).values())
-        X, Y = rows.X, rows.Y
-        everyone, nobody = np.arange(len(X)), np.arange(0)
+        places = by_fold(rows)
+        self.rows, self.outs = rows, list(places.values())
+        everyone, nobody = np.arange(len(rows.X)), np.arange(0)
+        tables = [*map(rows.without, places), rows.X]
         rests = [np.setdiff1d(everyone, out) for out in self.outs]
-        choices = zip([*rests, everyone], settings, [*self.outs, nobody], strict=True)
-        *self.parts, self.whole = beside([partial(Part, X[r], Y[r], s, X[o]) for r, s, o in choices])
+        choices = zip(tables, [*rests, everyone], settings, [*self.outs, nobody], strict=True)
+        *self.parts, self.whole = beside([partial(Part, X[r], rows.Y[r], s, X[o]) for X, r, s, o in choices])
 
     def best(self, setting: Setting) -> tuple[Member, list[Expansion]] | None:
         """The member at the penalty of smallest error, downhill from the setting's, and the functions without folds."""

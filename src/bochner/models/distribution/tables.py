@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arrays import is_torch, to_numpy
 from ...blocks import Aggregate, Block, Blocks, RowsLike, TableBlocks
+from ...lazy import is_lazy
 from ...typing import MatrixLike
 from ...validation import require_numbers
 from ..checks import split_column, split_target
@@ -26,7 +27,11 @@ def open_bags(X: Any, bag: Any, target: str | None = None, encode: Encode | None
     if isinstance(X, Blocks):
         if target is not None:
             raise ValueError("the blocks have their own targets: give target to bochner.read.")
-        return BlockBags(X, bag)
+        return X.opened_as(BlockBags, bag)
+    if is_lazy(X):
+        raise ValueError(
+            "bags do not come from Dask collections: write files for bochner.read(...).on(client)."
+        )
     if bag is not None:
         return TableBags(X, bag, target, encode)
     if target is not None:
