@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import arrays
 
 from bochner import ops
 from bochner.ops import native, reference, reference_sums, threads
-from helpers.op_examples import (
 from helpers.backend_battery import WHOLE
+from helpers.op_examples import (
     ALGEBRA,
     CODES,
     EXAMPLES,
