@@ -57,7 +57,7 @@ def set_config(
     memory: str | int | None = None,
     block_rows: str | int | None = None,
     progress: bool | None = None,
-    engine: Any = None,
+    engine: object = None,
 ) -> None:
     """Change settings of the library; what is left at None keeps its value.
 

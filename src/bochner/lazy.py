@@ -33,7 +33,7 @@ def by_partitions(method: Method) -> Method:
     """A method that turns rows into arrays: of a Dask collection it makes a lazy Dask array, a partition at a time."""
 
     @wraps(method)
-    def either(self: Any, X: Any, *arguments: Any, **named: Any) -> Any:
+    def either(self: object, X: object, *arguments: Any, **named: Any) -> Any:
         if not is_lazy(X):
             return method(self, X, *arguments, **named)
         return collections().lazy_rows(self, method.__name__, X, *arguments, **named)

@@ -338,7 +338,7 @@ def kernel_error(basis: Basis, X: Any, *, repeats: int = 20, confidence: float =
     require_integer("repeats", repeats, minimum=2)
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
-    X = some_rows(X, rows)
+    X = _some_rows(X, rows)
     rms, largest, exact = [], [], None
     for seed in range(repeats):
         fitted = clone(basis).set_params(random_state=seed).fit(X)
@@ -359,7 +359,7 @@ def kernel_error(basis: Basis, X: Any, *, repeats: int = 20, confidence: float =
     )  # fmt: skip
 
 
-def some_rows(X: Any, most: int) -> Any:
+def _some_rows(X: Any, most: int) -> Any:
     """A sample of the rows; those of Blocks and of Dask collections are fetched alone."""
     X = collections().blocks_of(X) if is_lazy(X) else to_numpy(X)
     if hasattr(X, "n_rows"):

@@ -7,6 +7,7 @@ from .fit import bench_fit
 from .fwht import bench_fwht, time_shape
 from .gram import bench_gram
 from .limits import bench_limits
+from .pictures import bench_pictures
 from .softmax import bench_softmax
 from .timing import Entry
 
@@ -18,6 +19,7 @@ BENCHES = {
     "gram": bench_gram,
     "fit": bench_fit,
     "softmax": bench_softmax,
+    "pictures": bench_pictures,
 }
 
 __all__ = ["BENCHES", "Entry", "machine", "time_shape"]

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from ..arrays import Array, arange, like, namespace, to_host
+from ..blocks.aggregate import P
 from ..streams import Stream
 from ..typing import MatrixLike
 from .aggregate import AfterMap, Aggregate
@@ -240,7 +241,7 @@ class Blocks(ABC):
         """
         return {"rows": self.n_rows, "columns": self.n_columns}
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         """Compute what an aggregate makes of all rows.
 
         Rows are folded partition by partition by the engine of the settings, and the partial results are combined along
@@ -419,7 +420,7 @@ class WrappedBlocks(Blocks):
     def fingerprint(self) -> dict[str, Any]:
         return self.blocks.fingerprint()
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         # By way of the blocks themselves: they may keep a record of their sums.
         return self.blocks.reduce(aggregate, title=title)
 
@@ -454,7 +455,7 @@ class MappedBlocks(WrappedBlocks):
     def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
         return map(self.function, self.blocks.shuffled(rows, stream, without))
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         return self.blocks.reduce(AfterMap(aggregate, self.function), title=title)
 
     def unrecorded(self) -> Blocks:

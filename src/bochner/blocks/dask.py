@@ -232,7 +232,7 @@ class Pass:
         self.futures = {}
 
 
-def sendable(message: Any) -> bytes:
+def sendable(message: object) -> bytes:
     try:
         return pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -282,7 +282,7 @@ class RemoteBlocks(WrappedBlocks):
     def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
         return reduce_rows(self, aggregate, title)
 
-    def on(self, client: Any) -> Blocks:
+    def on(self, client: object) -> Blocks:
         return RemoteBlocks(self.blocks, client)
 
     def opened_as(self, kind: Callable[..., Any], *arguments: Any) -> Any:
@@ -299,7 +299,7 @@ class RemoteBlocks(WrappedBlocks):
     def read(self, start: int, stop: int) -> Block:
         return self._there(Blocks.read, start, stop)
 
-    def take(self, numbers: Any) -> Block:
+    def take(self, numbers: object) -> Block:
         return self._there(Blocks.take, numbers)
 
     def stream(self, start: int, rows: int) -> Iterator[Block]:
@@ -397,7 +397,7 @@ class DaskBlocks(Blocks):
         return {**super().fingerprint(), "partitions": list(self.sizes), "data": digests}
 
 
-def computed(made: Any) -> Any:
+def computed(made: object) -> Any:
     """What delayed tasks give, by the cluster if there is one, else here."""
     return dask.compute(made)[0]
 
@@ -426,7 +426,7 @@ def has_client() -> bool:
 # ---- collections ----
 
 
-def blocks_of(X: Any, y: Any = None, weight: Any = None) -> Blocks:
+def blocks_of(X: object, y: object = None, weight: object = None) -> Blocks:
     """A Dask array or frame of numbers with its targets and weights as blocks."""
     names = list(X.columns) if hasattr(X, "columns") else None
     rows = as_array(X, "X")
@@ -444,7 +444,7 @@ def blocks_of(X: Any, y: Any = None, weight: Any = None) -> Blocks:
     return DaskBlocks(rows, *beside, names=names)
 
 
-def as_array(part: Any, name: str) -> Any:
+def as_array(part: object, name: str) -> Any:
     """An array of a collection's partitions; what is in memory is parted as Dask thinks fit."""
     if hasattr(part, "to_dask_array"):
         return part.to_dask_array()

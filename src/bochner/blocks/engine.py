@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ..blocks.aggregate import P
 from ..config import get_config
 from .aggregate import Aggregate
 from .partitions import Plan, Tree
@@ -82,7 +83,7 @@ def named_engine(name: str) -> Engine:
     return found
 
 
-def reduce(blocks: Blocks, aggregate: Aggregate[Any], title: str = "", record: Record | None = None) -> Any:
+def reduce(blocks: Blocks, aggregate: Aggregate[P], title: str = "", record: Record | None = None) -> P:
     """What the aggregate makes of all rows: partitions folded by the engine, combined along the tree."""
     plan = Plan.of(aggregate, blocks.n_rows) if record is None else record.plan
     begun = None if record is None else record.begun

@@ -43,7 +43,7 @@ class TableBlocks(Blocks):
         return self
 
     @property
-    def recipe(self) -> Recipe:  # type: ignore[override]
+    def recipe(self) -> Recipe:
         """How columns become numbers."""
         found = self.surveyed()._recipe
         assert not isinstance(found, Learning)
@@ -114,7 +114,7 @@ def with_missing(recipe: Recipe, missing: str) -> Recipe:
 
 
 def read(
-    source: Any,
+    source: object,
     target: str | int | None = None,
     *,
     weight: str | int | None = None,
@@ -375,7 +375,7 @@ def delimiter_of(files: list[str]) -> str:
     return "\t" if any(ending == ".tsv" for ending in Path(files[0]).suffixes) else ","
 
 
-def frame_table(frame: Any, choice: Choice) -> Table:
+def frame_table(frame: object, choice: Choice) -> Table:
     from .formats.arrow import ArrowTable, arrow_table
 
     return ArrowTable(arrow_table(frame), choice)

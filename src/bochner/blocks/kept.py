@@ -126,7 +126,7 @@ class KeptBlocks:
         self.engine = engine_of(blocks)
         weakref.finalize(self, release, self.key, self.engine)
 
-    def reduce(self, aggregate: Aggregate[Any], title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], title: str = "") -> P:
         """The one verb, on the made blocks."""
         step = StepWithStore(aggregate, self.make, self.key, self.rows, self.keeps)
         if self._complete:

@@ -17,7 +17,7 @@ FORMATS = {
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 
 
-def matching(source: Any) -> list[str]:
+def matching(source: object) -> list[str]:
     """The files that a path, a pattern or a list of them names, in order."""
     if isinstance(source, list | tuple):
         return [file for part in source for file in matching(part)]

@@ -113,7 +113,7 @@ class Worker:
         far.close()
 
 
-def sendable(message: Any) -> bytes:
+def sendable(message: object) -> bytes:
     try:
         return pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -157,7 +157,7 @@ def serve(pipe: Connection, count: int) -> None:
             pipe.send_bytes(answered(answer))
 
 
-def answered(answer: Any) -> bytes:
+def answered(answer: object) -> bytes:
     try:
         return pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # an error of a kind that does not pickle

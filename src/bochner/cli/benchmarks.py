@@ -16,7 +16,7 @@ from .app import Printing, app, show
 
 @app.command
 def bench(
-    what: Literal["cluster", "limits", "fwht", "features", "gram", "fit", "softmax", "all"],
+    what: Literal["cluster", "pictures", "limits", "fwht", "features", "gram", "fit", "softmax", "all"],
     /,
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
@@ -25,20 +25,21 @@ def bench(
 ) -> None:
     """Measure ours, each peer that is installed, and a limit, in one run; refuse if a result is wrong.
 
-    Peers: fht-cpu, scikit-learn, torch, numpy and BLAS.
+    Peers: fht-cpu, scikit-learn, torch, LightGBM, numpy and BLAS.
 
     Parameters
     ----------
     what
-        cluster (Dask workers on this machine; minutes), limits (of the machine), fwht, features, gram, fit and softmax
-        (on MNIST, whose files are in BOCHNER_DATA), or all but the first.
+        cluster (Dask workers on this machine; minutes), pictures (MNIST and Fashion-MNIST, each peer for as many
+        seconds as ours; minutes), limits (of the machine), fwht, features, gram, fit and softmax (on MNIST, whose files
+        are in BOCHNER_DATA), or all but the first two.
     quick
         Smaller work, for a first look.
     out
         Write the results here too, as JSON with commit and hardware.
     """
     with printing.settings():
-        names = [name for name in BENCHES if name != "cluster"] if what == "all" else [what]
+        names = [name for name in BENCHES if name not in ("cluster", "pictures")] if what == "all" else [what]
         entries = {name: BENCHES[name](quick) for name in names}
     result: dict[str, Any] = {"machine": machine(), "quick": quick}
     result["results"] = {name: [entry.to_json() for entry in found] for name, found in entries.items()}

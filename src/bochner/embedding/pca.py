@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..arrays import like, to_numpy
@@ -332,7 +333,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._inverse = WayBack.learned(images, dense, self.design_.scaler)
         return like(self._inverse(T), X)
 
-    def plot(self, X: RowsLike, labels: VectorLike | None = None, *, ax: Any = None) -> Any:
+    def plot(self, X: RowsLike, labels: VectorLike | None = None, *, ax: object = None) -> Any:
         """Draw the first two components of the rows of X, or of 10,000 sampled ones.
 
         Parameters
@@ -382,7 +383,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         require_finite(X)
         return MemoryBlocks(X)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

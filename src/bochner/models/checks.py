@@ -16,7 +16,9 @@ from sklearn.utils.validation import validate_data
 from ..arrays import Array, cast, constant, is_torch, like, to_numpy
 from ..bases.checking import checked_rows
 from ..blocks import Block, Blocks, Recipe, SparseRecipe, encoded_frame, frame_blocks, rows_per_block, target_values
+from ..blocks.base import RowsLike
 from ..lazy import collections, is_lazy
+from ..typing import VectorLike
 from ..validation import require_finite, require_numbers
 
 Dtypes = Sequence[type[np.generic]]
@@ -89,7 +91,7 @@ def require_same_columns(estimator: BaseEstimator, blocks: Blocks, columns: int)
 
 
 def rows_to_predict(
-    estimator: BaseEstimator, X: Any, dtypes: Dtypes, columns: int, width: int
+    estimator: BaseEstimator, X: RowsLike, dtypes: Dtypes, columns: int, width: int
 ) -> tuple[int, Iterator[tuple[slice, Any]]]:
     """How many rows there are, and valid ones a block at a time: (which rows, their columns)."""
     if isinstance(X, Blocks):
@@ -104,7 +106,7 @@ def rows_to_predict(
 # ---- arrays, frames and tensors ----
 
 
-def check_rows(estimator: BaseEstimator, X: Any, dtypes: Dtypes) -> Any:
+def check_rows(estimator: BaseEstimator, X: object, dtypes: Dtypes) -> Any:
     """Rows to predict: finite numbers of the columns of the fit."""
     if is_torch(X):
         return check_tensor(estimator, X, dtypes, reset=False)
@@ -148,7 +150,7 @@ def check_tensor(estimator: BaseEstimator, X: Array, dtypes: Dtypes, reset: bool
 # ---- models that take arrays alone ----
 
 
-def encode_first(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, Any]:
+def encode_first(estimator: BaseEstimator, X: object, y: VectorLike | None) -> tuple[Any, Any]:
     """Rows and targets of a fit; of a frame of more than plain numbers the estimator keeps the recipe."""
     forget_columns(estimator)
     encoded = encoded_frame(X, y)
@@ -159,7 +161,7 @@ def encode_first(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def check_arrays(
-    estimator: BaseEstimator, X: Any, *y: Any, dtypes: Dtypes, accept_sparse: str | bool, y_numeric: bool
+    estimator: BaseEstimator, X: object, *y: Any, dtypes: Dtypes, accept_sparse: str | bool, y_numeric: bool
 ) -> Any:
     """Sound rows, and targets in a fit, whose rows are encoded already; tensors become arrays."""
     X = to_numpy(X)
@@ -228,7 +230,7 @@ def with_recipe(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     return (X, y, sample_weight) if blocks is None else (blocks, None, None)
 
 
-def check_weights(sample_weight: Any, rows: int, some: bool = False) -> Array | None:
+def check_weights(sample_weight: VectorLike | None, rows: int, some: bool = False) -> Array | None:
     """Weights as float64, or None; `some` says that there are more rows elsewhere."""
     if sample_weight is None:
         return None
@@ -243,7 +245,7 @@ def check_weights(sample_weight: Any, rows: int, some: bool = False) -> Array | 
     return weight
 
 
-def checked_targets(y: Any, X: Array) -> Array:
+def checked_targets(y: VectorLike | None, X: Array) -> Array:
     """Targets of a tensor X, as a tensor beside it."""
     y = y.detach() if is_torch(y) else np.asarray(y)
     if not is_torch(y) and y.dtype.kind not in "biuf":

@@ -53,10 +53,10 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         Bound C on the coefficients, |coef_| <= C / n_components; None is no bound.
     solver : str or solver object, default='auto'
         How coefficients are found. 'auto' chooses by the loss and by what fits in memory. For the squared loss:
-        'cholesky' (Gram matrix of features), 'dual' (kernel matrix of rows), 'cg' (conjugate gradients, no matrix). For
-        smooth losses: 'newton'. For losses with kinks: 'dual'. With max_coefficient: 'box'. For any loss, in small
-        batches: 'sgd', 'adam', 'doubly_stochastic', or an object of `bochner.solvers` with its
-        settings, or of your own with `solve(problem)`.
+        'cholesky' (Gram matrix of features), 'dual' (kernel matrix of rows), 'triangle' (one triangle of the Gram
+        matrix, for very many features), 'cg' (conjugate gradients, no matrix). For smooth losses: 'newton'. For losses
+        with kinks: 'dual'. With max_coefficient: 'box'. For any loss, in small batches: 'sgd', 'adam',
+        'doubly_stochastic', or an object of `bochner.solvers` with its settings, or of your own with `solve(problem)`.
         docs/learning.md says what suits what.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which has no penalty.

@@ -8,10 +8,11 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ops
@@ -290,7 +291,7 @@ class FittedFeatureModel(BaseEstimator):
         return to_state(self._with_solution(), self.get_params(deep=False), vars(self), sums)
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Any:
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         return from_state(cls, state)
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
@@ -309,7 +310,7 @@ class FittedFeatureModel(BaseEstimator):
 
         export(self, path, dtype=dtype)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -162,7 +162,7 @@ class Preparation:
         if not summary.weight > 0:
             raise ValueError("sample_weight must not be all zero.")
         rows = summary.rows
-        checked = SampledBlocks(checked, rows.numbers, Block(rows.X, rows.y, rows.weight, 0))
+        checked = SampledBlocks(checked, np.asarray(rows.numbers), Block(rows.X, rows.y, rows.weight, 0))
         encoder = self._learned(summary.targets)
         coded = checked.map(CodedRows(encoder.coding(summary.targets if self.whole else None)), present=summary.present)
         return PreparedData(coded, summary.sample.rows, summary.sample.largest, journal, encoder)

@@ -120,9 +120,8 @@ class EffectSums:
     def effects(self, without: int | None = None) -> np.ndarray:
         """Effects by all rows, or by those of all folds but one."""
         kinds = np.arange(len(self.counts)) != (-1 if without is None else without)
-        return shrunk_effects(
-            *(part[kinds].sum(axis=0) for part in (self.counts, self.sums, self.squares)), self.levels
-        )
+        counts, sums, squares = (part[kinds].sum(axis=0) for part in (self.counts, self.sums, self.squares))
+        return shrunk_effects(counts, sums, squares, self.levels)
 
     def of_rows(self, codes: np.ndarray, folds: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """The effects (n, outputs) of rows that are in the sums, each by the folds that it is not in."""

@@ -43,7 +43,7 @@ def random_features(split: Split, basis: Any, counts: Sequence[int], **settings:
         model = RandomFeatureClassifier(basis.set_params(n_components=count), **AS_IN_PAPERS, **settings).fit(
             split.X, split.y
         )
-        predicted = model.predict(split.X_test)
+        predicted = np.asarray(model.predict(split.X_test))
         points.append(Point(count, error(predicted, split.y_test), time.perf_counter() - begun))
     return points
 

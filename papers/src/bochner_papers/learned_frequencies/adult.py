@@ -100,7 +100,9 @@ def measured(maker: Maker, split: data.Split, seeds: int) -> tuple[list[float], 
     return errors, (time.perf_counter() - begun - predicting) / seeds
 
 
-def compared(name: str, results: dict[str, Result], printed: float | None, tolerance: float, why: str) -> Comparison:
+def compared(
+    name: str, results: dict[str, Result], printed: float | None, tolerance: float, why: str | Cause
+) -> Comparison:
     errors = results[name].errors
     return Comparison(
         f"test error, {name}", printed, float(errors.mean()), spread=float(errors.std(ddof=1)), tolerance=tolerance,

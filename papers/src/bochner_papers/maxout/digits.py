@@ -61,7 +61,7 @@ def run(job: Job) -> Findings:
     plan = plan_of(job)
     found = {q: errors_of(plan, AS_PRINTED, q, job) for q in POOL_SIZES}
     printed = {q: errors for q, (errors, _, _) in found.items()}
-    seconds, busy = (sum(made[k] for made in found.values()) for k in (1, 2))
+    seconds, busy = (float(sum(made[k] for made in found.values())) for k in (1, 2))
     fits = plan.seeds * len(POOL_SIZES) * len(plan.columns)
     job.say("nearest neighbours")
     one, three = job.part("nearest neighbours", neighbour_errors, plan.split)
@@ -102,7 +102,7 @@ def errors_of_seed(plan: Plan, version: Version, q: int, seed: int, shares: dict
     basis = RandomMaxout(
         max(plan.columns), pool_size=q, center=version.center, precision="int8", random_state=seed
     ).fit(plan.split.X)  # fmt: skip
-    features = basis.features(plan.split.X)
+    features = np.asarray(basis.features(plan.split.X))
     if shares is None:
         total, shares = choose_shares(features, codes, plan, version)
     else:
@@ -111,7 +111,7 @@ def errors_of_seed(plan: Plan, version: Version, q: int, seed: int, shares: dict
     models: dict[int, Linear] = {}
     for share in sorted(set(shares.values())):
         models |= fit_prefixes(total, [k for k in plan.columns if shares[k] == share], share, version.intercept)
-    features = basis.features(plan.split.X_test)
+    features = np.asarray(basis.features(plan.split.X_test))
     return {
         "errors": [models[k].error(features, plan.split.y_test) for k in plan.columns],
         "shares": {str(k): share for k, share in shares.items()},

@@ -136,7 +136,7 @@ def ridge(problem: Centered, shares: tuple[float, ...]) -> Iterator[Linear]:
     for b in solve_several(problem.gram, problem.cross, [share * diagonal for share in shares]):
         if b is None:
             raise ValueError("Z'Z is not positive definite at one of the penalties.")
-        yield Linear(b, problem.mean_y - problem.mean_z @ b)
+        yield Linear(np.asarray(b), problem.mean_y - problem.mean_z @ b)
 
 
 def fit_and_judge(split: data.Split, choice: Choice, features: int, precision: str) -> tuple[float, float]:

@@ -38,7 +38,7 @@ def run(read: str, rows: int, test_rows: int, most: int, full_batch: bool, job: 
     expansions = [1 << k for k in range(most.bit_length())]
     split = small_digits() if job.quick else scaled(getattr(data, read)().first(rows, test_rows), 255)
     names = {count: f"{count} expansion{'s' if count > 1 else ''}" for count in expansions}
-    parts = {"pixels": ("pixels",), "small network": ("network",)}
+    parts: dict[str, tuple[Any, ...]] = {"pixels": ("pixels",), "small network": ("network",)}
     parts |= {name: ("features", count, BATCH) for count, name in names.items()}
     if full_batch:
         parts[f"{names[1]}, full batch"] = ("features", 1, len(split.X))
@@ -148,7 +148,7 @@ def learned_numbers(split: data.Split, expansions: int) -> int:
     """How many numbers a model with a bias has learned, counted in a model."""
     model = kernel_model(split.X.shape[1], expansions, bias=True)
     model.partial_fit(split.X[:100], split.y[:100], classes=np.unique(split.y))
-    return int(model.coef_.size + model.intercept_.size)
+    return int(np.size(model.coef_) + np.size(model.intercept_))
 
 
 def claims(final: dict[str, float], names: dict[int, str], split: data.Split) -> list[Claim]:

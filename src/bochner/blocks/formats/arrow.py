@@ -151,7 +151,7 @@ class ArrowTable(Table):
 # ---- files ----
 
 
-def open_dataset(source: Any, format: str, choice: Choice, csv: Csv) -> Any:
+def open_dataset(source: object, format: str, choice: Choice, csv: Csv) -> Any:
     """The files as one table, of types that hold the numbers of all of them."""
     if not isinstance(source, list):
         return ds.dataset(source)
@@ -196,12 +196,12 @@ def csv_format(how: Csv, types: dict[str, Any], nulls: bool = True) -> Any:
     )
 
 
-def row_groups(fragment: Any) -> list[Any]:
+def row_groups(fragment: object) -> list[Any]:
     """The parts of a file that can be read apart from each other."""
     return list(fragment.split_by_row_group()) if hasattr(fragment, "split_by_row_group") else [fragment]
 
 
-def known_rows(fragment: Any) -> int | None:
+def known_rows(fragment: object) -> int | None:
     if hasattr(fragment, "row_groups"):
         return sum(group.num_rows for group in fragment.row_groups)
     return None
@@ -216,7 +216,7 @@ class clear_errors:  # noqa: N801, used as a verb
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if not isinstance(error, pa.ArrowException | UnicodeError | OSError | LookupError):
             return
         said = (str(error).splitlines() or [type(error).__name__])[0]
@@ -245,7 +245,7 @@ def not_utf8(where: str, encoding: str) -> str:
 # ---- frames ----
 
 
-def arrow_table(frame: Any) -> Any:
+def arrow_table(frame: object) -> Any:
     """A pandas or polars frame, or what pyarrow takes, as an Arrow table."""
     with clear_errors("the table"):
         if isinstance(frame, pa.Table):

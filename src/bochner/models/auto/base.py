@@ -7,10 +7,11 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from ...bases.heuristics import draw_seed
@@ -56,7 +57,7 @@ class AutoModel(BaseEstimator):
     def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
         """What scores of rows left out teach: the expected error, and how far to trust a prediction."""
 
-    def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Any:
+    def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Self:
         """Search for the best model within the budget, and fit it to all rows.
 
         Parameters
@@ -182,7 +183,7 @@ class AutoModel(BaseEstimator):
         if self.device not in (None, "cpu"):
             raise ValueError(f"device={self.device!r}: only the CPU so far.")
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: object) -> np.ndarray:
         check_is_fitted(self)
         with Limited(self.n_jobs, 0, 1):
             if not isinstance(X, Blocks):
@@ -205,7 +206,7 @@ class AutoModel(BaseEstimator):
         check_is_fitted(self)
         return max(1, *(len(member.centres) for member in self._stack.members))
 
-    def _encoded(self, X: Any) -> Callable[[str | None], np.ndarray]:
+    def _encoded(self, X: object) -> Callable[[str | None], np.ndarray]:
         """Rows as encoders make them, by how these scale numbers; in a block of a table all of them have done so."""
         if isinstance(X, Block) and hasattr(self, "recipe_"):
             tables = dict(zip(self._encoders, self.recipe_.split(X.X), strict=True))
@@ -320,10 +321,10 @@ class AutoModel(BaseEstimator):
         )
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Any:
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         return from_state(cls, state)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags

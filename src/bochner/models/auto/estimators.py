@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ...blocks.base import RowsLike
 from ...lazy import by_partitions
-from ...typing import RandomStateLike
+from ...typing import RandomStateLike, VectorLike
 from ..regressor import MultiOutputRegressor
 from ..scoring import score_of_rows
 from ..targets import LabelTargets, NumericTargets
@@ -119,7 +120,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
             return mean
         return mean, np.broadcast_to(self._deviation, scores.shape).copy().reshape(shape)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> float:
         """Return R^2 of predictions, the mean over targets.
 
         Parameters
@@ -289,7 +290,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         """
         return Sharpness(*self.sharpness_).probabilities(self.decision_function(X))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> float:
         """Return the share of rows whose label is right.
 
         Parameters

@@ -195,7 +195,7 @@ def exact_fit(rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
         if k not in tried:
             c = solve_or_none(inner, part.Y, float(ALPHAS[k]))
             predicted = np.full((len(out), part.Y.shape[1]), np.inf) if c is None else outer @ c + part.level
-            tried[k] = (rows.error_of(predicted), predicted, np.empty(0) if c is None else c)
+            tried[k] = (rows.error_of(predicted), predicted, np.empty(0) if c is None else np.asarray(c))
         return tried[k][0] if np.isfinite(tried[k][0]) else np.inf
 
     at = downhill(error, nearest(setting.alpha), len(ALPHAS))
@@ -206,7 +206,9 @@ def exact_fit(rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
     c = solve_or_none(whole.kernels(setting.factor, setting.linear)[0], whole.Y, setting.alpha)
     if c is None:
         return None
-    return Member(whole.expansion(setting, c), tried[at][1], tried[at][0]), part.expansion(setting, tried[at][2])
+    return Member(whole.expansion(setting, np.asarray(c)), tried[at][1], tried[at][0]), part.expansion(
+        setting, tried[at][2]
+    )
 
 
 def nearest(alpha: float) -> int:
@@ -271,7 +273,7 @@ class LandmarkFits:
                 if found is None:
                     return np.inf
                 predicted = (features - unseen.mean_z) @ found + unseen.mean_y
-                made = self._expansion(replace(setting, alpha=float(ALPHAS[k])), unseen, found)
+                made = self._expansion(replace(setting, alpha=float(ALPHAS[k])), unseen, np.asarray(found))
                 tried[k] = (self.rows.error_of(predicted), predicted, made)
             return tried[k][0]
 
@@ -280,7 +282,7 @@ class LandmarkFits:
         found = solve_or_none(everything.gram, everything.cross, float(ALPHAS[at]))
         if found is None or at not in tried:
             return None
-        whole = self._expansion(replace(setting, alpha=float(ALPHAS[at])), everything, found)
+        whole = self._expansion(replace(setting, alpha=float(ALPHAS[at])), everything, np.asarray(found))
         return Member(whole, tried[at][1], tried[at][0]), tried[at][2]
 
     def _expansion(self, setting: Setting, sums: Centered, b: np.ndarray) -> Expansion:
@@ -310,6 +312,7 @@ def ridge(rows: Rows) -> Member:
     alpha, predicted, whole = float(ALPHAS[at]), held_out(at), total.centered()
     slopes = solve_or_none(whole.gram, whole.cross, alpha * unit)
     assert slopes is not None
+    slopes = np.asarray(slopes)
     setting, level = Setting("robust", 2.0, 2.0, linear=1.0, alpha=alpha), whole.mean_y - whole.mean_z @ slopes
     kernel, none = Stable(2.0, 2.0, 1.0), (np.empty((0, len(middle))), np.empty((0, len(level))))
     return Member(Expansion(setting, kernel, *none, slopes, middle, level), predicted, rows.error_of(predicted))
