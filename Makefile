@@ -23,12 +23,13 @@ $(INSTALLED): pyproject.toml papers/pyproject.toml CMakeLists.txt $(NATIVE)
 demo: $(INSTALLED)   ## install, then the main job on the bundled handwritten digits
 	$(BIN)/bochner demo
 
-lint: $(INSTALLED)   ## style, types, who may import whom, and docstrings of public names
+lint: $(INSTALLED)   ## style, types (and how many say Any), who may import whom, docstrings of public names
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	PYTHONPATH=tests $(BIN)/python -m helpers.docstrings
+	PYTHONPATH=tests $(BIN)/python -m helpers.annotations
 
 test: lint   ## everything a change must pass
 	$(PYTEST) $(BOTH) -m "not slow and not torch"

@@ -3,17 +3,34 @@
 from pathlib import Path
 
 from bochner_papers import EXPERIMENTS
+from bochner_papers.report.html import grid, short
 from bochner_papers.report.numbers import cells, duration
-from bochner_papers.report.records import by_paper, heading, parted, read_records, tally
+from bochner_papers.report.records import by_paper, counts, heading, made, read_records
 
 HERE = Path(__file__).parent
 HEAD = """# The papers' numbers and ours
 
-Made by `make docs` from the records in [reproduction](reproduction), which `bochner reproduce all` wrote. A difference
-is ours less printed, ± is one standard deviation over seeds; a verdict other than "agrees" comes with what we believe
-the reason to be. `bochner reproduce --report-only --out docs/reproduction` makes a page of the same with charts.
+Made by `make docs` from the records in [reproduction](reproduction), which `bochner reproduce NAME --out` wrote. A
+difference is ours less printed, ± is one standard deviation over seeds; "undecided" is a difference within one of them.
+`bochner reproduce --report-only --out docs/reproduction` makes a page of the same with charts, and with what did not
+hold, by its cause.
 
 """
+TITLES = {
+    "numbers": "Numbers printed in the papers", "claims": "Claims of the papers", "targets": "Our own targets",
+    "timings": "Timings against the machines of their day", "contests": "Contests with tuned rivals",
+    "rivals": "Rival by rival",
+}  # fmt: skip
+WORDS = {
+    "numbers": {"agrees": "agree", "better": "ours is better", "worse": "ours is worse", "differs": "differ",
+                "other data": "are of data that we do not have", "nothing printed": "have nothing printed beside them"},
+    "claims": {"holds": "hold", "does not hold": "do not hold"},
+    "targets": {"holds": "are reached", "does not hold": "are missed"},
+    "timings": {"agrees": "as fast", "better": "ours is faster", "worse": "ours is slower",
+                "nothing printed": "have nothing printed beside them"},
+    "contests": {"holds": "won", "does not hold": "lost"},
+    "rivals": {"agrees": "as good", "better": "ours is better", "worse": "ours is worse"},
+}  # fmt: skip
 
 
 def cell(text):
@@ -24,34 +41,64 @@ def cell(text):
 
 
 def counted(records):
-    words = {
-        "agrees": "numbers agree", "better": "are better", "worse": "are worse", "differs": "differ",
-        "nothing printed": "have nothing printed beside them", "holds": "claims hold",
-        "does not hold": "claims do not hold",
-    }  # fmt: skip
-    return ", ".join(f"{number} {words[name]}" for name, number in tally(records).items() if number) + ".\n\n"
+    lines = [
+        f"- {TITLES[kind]}: " + ", ".join(f"{number} {WORDS[kind].get(name, name)}" for name, number in found.items())
+        for kind, found in counts(records).items() if found
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n\n"
+
+
+def dated(records):
+    lines = [
+        f"- {date or 'no date'}, commit {commit}: " + ", ".join(f"`{record['name']}`" for record in members)
+        for (date, commit), members in made(records).items()
+    ]
+    return "## When each was measured\n\n" + "\n".join(lines) + "\n"
+
+
+def because(entry):
+    tested = f" Tested: {entry['tested']} ({entry['by']})." if entry["tested"] else ""
+    return f"{entry['why']}.{tested}" if entry["why"] else ""
+
+
+def gridded(record):
+    table = grid(record)
+    if not table:
+        return ""
+    lines = [
+        "| ours / printed | " + " | ".join(map(cell, table.columns)) + " |",
+        "|---" * (len(table.columns) + 1) + "|",
+    ]
+    for name, row in table.rows.items():
+        shown = [cells(row[column]) if column in row else None for column in table.columns]
+        lines.append(f"| {cell(name)} | " + " | ".join(
+            f"{short(s['ours'])} / {short(s['printed'])}" if s else "" for s in shown
+        ) + " |")  # fmt: skip
+    return "\n".join(lines) + f"\n\n{table.words}\n\n".replace("\n\n\n\n", "\n\n")
 
 
 def numbers(record):
+    rest = [comparison for comparison in record["comparisons"] if not comparison["grid"]]
+    if not rest:
+        return ""
     lines = [f"| what | {heading(record)} | ours | difference | verdict | why |", "|---|---:|---:|---:|---|---|"]
-    for comparison in record["comparisons"]:
+    for comparison in rest:
         shown = [cell(text) for text in (comparison["what"], *cells(comparison).values(), comparison["verdict"])]
-        lines.append("| " + " | ".join([*shown, cell(comparison["why"])]) + " |")
+        lines.append("| " + " | ".join([*shown, cell(because(comparison))]) + " |")
     return "\n".join(lines) + "\n\n"
 
 
 def claims(found):
-    lines = [
-        f"- **{'holds' if claim['holds'] else 'does not hold'}**: {cell(claim['text'])} ({cell(claim['evidence'])})"
-        for claim in found
-    ]
+    lines = []
+    for claim in found:
+        why = f" Why: {cell(because(claim))}" if claim["why"] else ""
+        lines.append(f"- **{claim['verdict']}**: {cell(claim['text'])} ({cell(claim['evidence'])}).{why}")
     return "\n".join(lines) + "\n\n"
 
 
 def experiment(record):
     machine = record["machine"]
-    text = f"### {cell(record['title'])}\n\n"
-    text += numbers(record) if record["comparisons"] else ""
+    text = f"### {cell(record['title'])}\n\n" + gridded(record) + numbers(record)
     text += claims(record["claims"]) if record["claims"] else ""
     text += "".join(f"{cell(remark)}\n\n" for remark in record["remarks"])
     return text + (
@@ -61,10 +108,10 @@ def experiment(record):
 
 
 def page(records):
-    text = HEAD + counted(parted(records)[0])
+    text = HEAD + counted(records)
     for paper, members in by_paper(records).items():
         text += f"## {cell(paper)}\n\n" + "".join(map(experiment, members))
-    return text.rstrip() + "\n"
+    return text + dated(records)
 
 
 def main():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from bochner import Fastfood, RandomFourier, RandomMaxout, RandomRidge, data, kernels
+from bochner import Fastfood, GatedLinear, PatchFeatures, RandomFourier, RandomMaxout, RandomRidge, data, kernels
 from helpers.cases import CASES
 from helpers.places import DOCS, ROOT
 
@@ -197,3 +197,39 @@ def test_the_example_runs():
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert [line.split("  ")[0] for line in lines] == ["softmax on pixels", "1 expansions"]
     assert all(float(line.split()[-1]) > 0.4 for line in lines)
+
+
+# ---- pictures ----
+
+
+@pytest.mark.parametrize("inner", [None, RandomMaxout(), RandomRidge(activation="relu"), GatedLinear(pool_size=2)])
+@pytest.mark.parametrize("pooling", ["auto", "max"])
+def test_a_patch_layer_is_its_basis_and_has_its_slopes(inner, pooling):
+    torch, nn = pytest.importorskip("torch"), pytest.importorskip("bochner.nn")
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 256, (30, 48)).astype(np.float64)
+    X[0] = 5.0  # a blank picture
+    basis = PatchFeatures(
+        inner, image_shape=(4, 6, 2), patch_size=2, grid=2, n_filters=5, pooling=pooling, random_state=0
+    ).fit(X)
+    layer, x = nn.PatchLayer(basis, dtype=torch.float64), torch.tensor(X.reshape(3, 10, 48), requires_grad=True)
+    made = layer(x)
+    np.testing.assert_allclose(made.detach().numpy().reshape(30, -1), basis.transform(X), rtol=1e-9, atol=1e-10)
+    (made @ torch.arange(made.shape[-1], dtype=torch.float64)).sum().backward()
+    assert torch.isfinite(x.grad).all()
+    if pooling == "auto" and inner is None:
+        slopes = basis.map_.slopes(X[1:], np.arange(made.shape[-1], dtype=np.float64)[:, None])[:, :, 0]
+        np.testing.assert_allclose(x.grad.reshape(30, 48)[1:].numpy(), slopes, rtol=1e-6, atol=1e-8)
+    learnable = nn.PatchLayer(basis, learnable=True, dtype=torch.float64)
+    learnable.load_state_dict(layer.state_dict())
+    learnable(x.detach()).square().mean().backward()
+    assert any(weights.grad is not None for weights in learnable.parameters())  # gates that open have no slope
+
+
+def test_a_patch_layer_needs_fitted_floats():
+    nn = pytest.importorskip("bochner.nn")
+    basis = PatchFeatures(image_shape=(4, 6), patch_size=2, grid=1, n_filters=2, random_state=0)
+    with pytest.raises(ValueError, match="fitted to pictures"):
+        nn.PatchLayer(basis)
+    with pytest.raises(ValueError, match="in floats"):
+        nn.PatchLayer(basis.set_params(precision="int8").fit(np.arange(240.0).reshape(10, 24)))

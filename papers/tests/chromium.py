@@ -24,16 +24,58 @@ OPTIONS = (
     "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9",
 )  # fmt: skip
 PATIENCE = 60  # seconds for an answer
-EYES = """(() => ({
+EYES = """(() => {
+    // What a reader cannot see whole: text that ends beyond the window, a box that hides it, its cell or its drawing.
+    const cut = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node; (node = walker.nextNode()); ) {
+        const parent = node.parentElement;
+        if (!node.data.trim() || parent.closest("script, style, details:not([open]) > :not(summary), text")) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        for (const box of range.getClientRects()) {
+            let hidden = box.left < -1 || box.right > innerWidth + 1;
+            for (let e = parent; e && e !== document.body && !hidden; e = e.parentElement) {
+                const shows = getComputedStyle(e).overflowX;
+                if (shows !== "visible" && !e.closest("svg"))
+                    hidden = box.right > e.getBoundingClientRect().right + 1;
+            }
+            if (hidden) { cut.push(node.data.trim().slice(0, 60)); break; }
+        }
+    }
+    for (const cell of document.querySelectorAll("td, th")) {
+        const inner = document.createRange();
+        inner.selectNodeContents(cell);
+        const box = inner.getBoundingClientRect(), room = cell.getBoundingClientRect();
+        if (box.width && (box.right > room.right + 1 || box.left < room.left - 1))
+            cut.push("cell: " + cell.textContent.trim());
+    }
+    for (const label of document.querySelectorAll("svg text")) {
+        const box = label.getBoundingClientRect(), room = label.closest("svg").getBoundingClientRect();
+        if (label.textContent.endsWith("\u2026")) cut.push("shortened: " + label.textContent);
+        const shown = label.textContent && getComputedStyle(label).opacity > 0 && label.getAttribute("opacity") !== "0";
+        if (shown && box.width && (box.right > room.right + 2 || box.left < room.left - 2))
+            cut.push("chart: " + label.textContent);
+    }
+    return {
     charts: [...document.querySelectorAll(".chart")].map((place) => {
         const box = place.querySelector("svg")?.getBoundingClientRect();
+        const entries = [...place.parentElement.querySelectorAll(".legend .entry")];
+        const strokes = new Set([...place.querySelectorAll(".role-mark path, .role-mark text")].flatMap((mark) =>
+            [getComputedStyle(mark).fill, getComputedStyle(mark).stroke]));
         return { drawn: place.dataset.drawn === "yes", width: box?.width ?? 0, height: box?.height ?? 0,
-                 marks: place.querySelectorAll(".role-mark path, .role-mark text").length };
+                 marks: place.querySelectorAll(".role-mark path, .role-mark text").length,
+                 colours: Object.fromEntries(entries.map((e) =>
+                     [e.textContent, getComputedStyle(e.querySelector("i")).backgroundColor])),
+                 missing: entries.map((e) => getComputedStyle(e.querySelector("i")).backgroundColor)
+                                 .filter((colour) => !strokes.has(colour)) };
     }),
+    cut,
     overflow: document.scrollingElement.scrollWidth - innerWidth,
     ready: document.readyState === "complete"
            && (document.body.dataset.drawn === "yes" || !document.querySelector(".chart")),
-}))()"""
+    };
+})()"""
 
 
 def executable() -> str | None:

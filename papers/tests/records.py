@@ -1,6 +1,6 @@
 """A record with every kind of chart and verdict, and with text that tries to be more than text."""
 
-from bochner_papers import Chart, Claim, Comparison, Findings
+from bochner_papers import Cause, Chart, Claim, Comparison, Findings
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"quoted\" 'text' {{ 7 * 7 }} [bold]"
 
@@ -26,6 +26,8 @@ CHARTS = [
     chart("More colours than the palette has, with names as long as a phone is wide, or longer",
           [{"n": n, "s": n + k, "who": f"a series with quite a long name {k}"} for n in (1, 2) for k in range(14)],
           "n", "s", "who"),
+    chart("What was printed, hollow and dashed beside ours", [{"m": m, "error": e / m, "method": "Fourier", "whose": w}
+          for m in (1, 2, 4) for e, w in ((4, "ours"), (5, "printed"))], "m", "error", "method", style="whose"),
     chart(HOSTILE, [{HOSTILE: 1, "y.z[0]": 2, "who": HOSTILE, "l": HOSTILE}, {HOSTILE: 2, "y.z[0]": None, "who": "b",
           "l": "c"}], HOSTILE, "y.z[0]", "who", kind="text", label="l"),
 ]  # fmt: skip
@@ -33,13 +35,33 @@ COMPARISONS = [
     Comparison("m = 1,000", 5.0, 5.2, printed_spread=0.11, spread=0.093, tolerance=0.3),
     Comparison("m = 2,000", 5.0, 4.0, why="a finer grid of penalties"),
     Comparison("m = 5,000", 5.0, 6.0, why="a finer grid of penalties"),
-    Comparison("seconds", 12.0, 0.52, unit="s", better=None, why="another machine"),
+    Comparison("m = 8,000", 5.0, 5.3, spread=0.4),
+    Comparison("seconds", 12.0, 0.52, unit="s", kind="timing", why="another machine"),
+    Comparison("of fewer rows", 5.0, 9.0, kind="other data", why=Cause("fewer rows", "with half of them", "trying")),
+    *(
+        Comparison(
+            f"q = {q}, m = {m:,}",
+            5.04,
+            5.0,
+            printed_spread=0.1,
+            spread=0.2,
+            tolerance=0.3,
+            grid=(f"q = {q}", f"m = {m:,}"),
+        )
+        for q in (2, 16)
+        for m in (100, 500, 1000, 5000, 10_000)
+    ),
     Comparison(HOSTILE, None, 1.91, unit=HOSTILE, why=HOSTILE),
 ]
 FINDINGS = Findings(
     settings={"rows": 60_000, "pool sizes": [4, 8], "centred": True, HOSTILE: {HOSTILE: HOSTILE}},
     comparisons=COMPARISONS,
-    claims=[Claim("error falls with m", True, "at every q"), Claim(HOSTILE, False, HOSTILE)],
+    claims=[
+        Claim("error falls with m", True, "at every q", why="never shown"),
+        Claim("q = 4 is best", None, "2.2 and 2.2", "ours"),
+        Claim("a bound holds", False, "it was above", why=Cause("a slip in its proof", "by counting", "test_a_bound")),
+        Claim(HOSTILE, False, HOSTILE, why=Cause(HOSTILE, HOSTILE, HOSTILE)),
+    ],
     charts=CHARTS,
     remarks=["Inputs are divided by 255.", HOSTILE],
 )

@@ -1,5 +1,7 @@
 """What the McKernel and the learned-frequency experiments are built of: known answers and invariances."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.io import savemat
@@ -64,10 +66,12 @@ def test_numbers_that_are_learned():
 
 def test_claims_of_the_figures_can_fail():
     split, names = minibatch.small_digits(), {1: "1 expansion", 2: "2 expansions"}
-    more, pixels, count = minibatch.claims({"pixels": 3.0, "1 expansion": 4.0, "2 expansions": 5.0}, names, split)
-    assert not more.holds
-    assert not pixels.holds
-    assert count.holds
+    worse = {"pixels": 3.0, "1 expansion": 4.0, "2 expansions": 5.0, "small network": 2.0}
+    more, pixels, network, count = minibatch.claims(worse, names, split)
+    assert [claim.verdict for claim in (more, pixels, network, count)] == ["does not hold"] * 3 + ["holds"]
+    close = minibatch.comparable({**worse, "small network": 3.9}, names, 500)
+    assert close.holds is None
+    assert minibatch.comparable({**worse, "small network": 4.1}, names, 500).holds
 
 
 def test_times_of_transforms():
@@ -110,29 +114,40 @@ def test_the_network_is_that_of_the_library():
     assert network.error(vector, X, Y) == pytest.approx(100 * (1 - model.score(X, Y)))
 
 
+def watched(name, network, start, levels, rows=slice(None)):
+    return descents.descend(name, descents.Watch(network, X[rows], Y[rows], levels, 1.0), start)
+
+
 @pytest.mark.parametrize("name", descents.DESCENTS)
 def test_descents(name):
-    network = FourierNetwork(8, 4)
+    """Each ends at the last level it reaches, in the order of the levels, and leaves its start as it was."""
+    network = FourierNetwork(2, 4)
     start = network.random_start(np.random.default_rng(1))
-    before = start.copy()
-    found = descents.DESCENTS[name](network, start, X, Y, 200)
+    before, first = start.copy(), network.objective(start, X, Y)[0]
+    seen = watched(name, network, start, [0.99 * first, 0.9 * first])
     assert np.array_equal(start, before)
-    assert network.objective(found.vector, X, Y)[0] < 0.9 * network.objective(start, X, Y)[0]
-    assert len(found.values) <= 205  # a line search may look a few times more
+    assert seen.best <= 0.9 * first
+    for (_, vector), level in zip(seen.reached, (0.99, 0.9), strict=True):
+        assert network.objective(vector, X, Y)[0] <= level * first
+    assert seen.reached[0][0] <= seen.reached[1][0]
 
 
-def test_when_a_descent_is_settled():
-    falling = [0.9**k for k in range(30)]
-    assert not descents.is_settled(falling)
-    assert descents.is_settled([*falling, 0.009])
-    assert descents.is_settled([1.0] * 40)
-    assert not descents.is_settled([1.0] * 10)
+def test_a_descent_ends_with_its_time():
+    network = FourierNetwork(3, 4)
+    seen = descents.Watch(network, X, Y, [0.0], 0.05)
+    begun = time.process_time()
+    descents.descend("gradient descent", seen, network.random_start(np.random.default_rng(2)))
+    assert 0.05 <= time.process_time() - begun < 0.5
+    assert seen.reached == []
 
 
 def test_one_row_at_a_time_is_gradient_descent_on_one_row():
     network = FourierNetwork(3, 4)
     start = network.random_start(np.random.default_rng(2))
-    one, other = (way(network, start, X[:1], Y[:1], 2) for way in (descents.gradient_descent, descents.one_by_one))
+    level = [0.8 * network.objective(start, X[:1], Y[:1])[0]]
+    one, other = (
+        watched(n, network, start, level, slice(1)) for n in ("gradient descent", "stochastic gradient descent")
+    )
     np.testing.assert_allclose(one.vector, other.vector, rtol=1e-12)
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bochner_papers import EXPERIMENTS, Comparison, Job
+from bochner_papers import EXPERIMENTS, Claim, Comparison, Job
 from bochner_papers.performing import perform, write
 from bochner_papers.report import html, page, read_records
 from bochner_papers.report.charts import drawing
+from bochner_papers.report.colours import COLOURS, assigned
 from bochner_papers.report.numbers import cells, duration, said
-from bochner_papers.report.records import by_paper, parted, tally
+from bochner_papers.report.records import by_paper, counts, failures, tally
 from records import CHARTS, COMPARISONS, HOSTILE, record
 
 FIXED = "\N{NO-BREAK SPACE}"
@@ -51,10 +52,13 @@ def test_everything_a_record_says_is_in_the_page(pages):
     words = " ".join(" ".join(read.words).split())
     for part in ("Table 1: all there is", "m = 1,000", "5.20 ± 0.09 %", "a finer grid of penalties",
                  "another machine", "error falls with m", "at every q", "Inputs are divided by 255.", "60,000", "4, 8",
-                 "12 min 14 s", "abc1234", "numpy 2.0", "An image", "2 of 8 rows have no place"):  # fmt: skip
+                 "12 min 14 s", "abc1234", "numpy 2.0", "An image", "2 of 8 rows have no place", "undecided",
+                 "Why: a slip in its proof.", "Tested: by counting", "test_a_bound", "10 of 10 cells agree",
+                 "how many random projections one feature takes the largest of"):  # fmt: skip
         assert part in words, part
     assert "torch" not in words
-    assert words.count("a finer grid of penalties") == 1  # one note for two numbers
+    assert words.count("a finer grid of penalties") == 2  # once above, and one note for two numbers
+    assert "never shown" not in words  # a claim that holds needs no cause
     assert [a["id"] for t, a in read.elements if t == "article"] == ["trying"]
     targets = {a["id"] for _, a in read.elements if "id" in a}
     assert {a["href"].removeprefix("#") for a in read.all("a")} <= targets
@@ -112,33 +116,77 @@ def test_columns_of_a_table_are_those_that_say_something():
     assert "a reason" in page([{**record(), "comparisons": [alone]}])
 
 
-def test_verdicts_are_counted():
-    counts = tally([record(), record("again")])
-    assert counts == {
-        "agrees": 2, "better": 2, "worse": 2, "differs": 2, "nothing printed": 2, "holds": 2, "does not hold": 2,
-    }  # fmt: skip
-    assert [[r["name"] for r in part] for part in parted([record(), record("contest", "beyond")])] == [
-        ["trying"], ["contest"],
-    ]  # fmt: skip
-    words = " ".join("".join(Reader(page([record("contest", "beyond")])).words).split())
-    assert "0 agree 0 are better" in words
-    assert "ours agrees with 1, is better than 1, is worse than 1, differs from 1." in words
+def test_verdicts_are_counted_apart():
+    """Numbers, claims, our targets, timings and contests: none is added to another."""
+    contest = {**record("contest", "beyond"), "claims": [
+        Claim(text, holds, "", "contest").to_json() for text, holds in (("won", True), ("lost", False), ("near", None))
+    ]}  # fmt: skip
+    found = counts([record(), record("again"), contest])
+    numbers = {"agrees": 22, "better": 2, "worse": 2, "undecided": 2, "other data": 2, "nothing printed": 2}
+    assert found["numbers"] == numbers
+    assert found["claims"] == {"holds": 2, "does not hold": 4}
+    assert found["targets"] == {"undecided": 2}
+    assert found["timings"] == {"better": 3}
+    assert found["contests"] == {"holds": 1, "undecided": 1, "does not hold": 1}
+    assert sum(found["rivals"].values()) == 16
+    assert tally(record())["agrees"] == 11
+    words = " ".join("".join(Reader(page([contest])).words).split())
+    assert "Contests with tuned rivals, one per data set 3 1 won 1 undecided 1 lost" in words
+    assert "Lost to others: Table 1." in words
     assert list(by_paper([record(), record(paper="my_own work")])) == [
         "Random maxout features (Mroueh, Rennie and Goel, 2015)", "My own work",
     ]  # fmt: skip
+
+
+def test_what_failed_is_told_by_its_cause():
+    found = failures([record()])
+    assert [len(members) for members in found.values()] == [1, 1, 1, 1]
+    assert found["a slip in its proof", "by counting", "test_a_bound"][0][1] == "a bound holds"
+    assert found["fewer rows", "with half of them", "trying"][0][1] == "of fewer rows"
+
+
+def test_a_method_has_one_colour_in_all_charts():
+    """Whatever the order of charts and of names in them; and no two methods of a chart share one."""
+    charts = [["Fourier", "bins", "stumps"], ["stumps", "AdaBoost"], ["q = 2", "q = 4"], ["bins", "AdaBoost", "q = 4"]]
+    found = assigned(charts)
+    assert all(len({found[name] for name in names}) == len(names) for names in charts)
+    many = [[f"s{k}" for k in range(30)]]
+    assert sorted(assigned(many).values()) == list(range(30))
+    assert max(found.values()) < COLOURS
+    for record_of in (record(), record("other")):
+        for place in Reader(page([record_of])).all("div", **{"class": "chart"}):
+            assert len(place["data-colours"].split()) == len(set(place["data-colours"].split()))
+
+
+def test_the_kept_records_tell_the_cause_of_every_failure():
+    """Each claim that does not hold, and each number that is worse, has a cause that a record or a test shows."""
+    records = read_records(DOCS / "reproduction")
+    known = {r["name"] for r in records}
+    tests = "".join(
+        path.read_text() for folder in ("tests", "papers/tests") for path in (DOCS.parent / folder).rglob("*.py")
+    )
+    for (why, tested, by), members in failures(records).items():
+        where = [(r["name"], text) for r, text in members]
+        assert why, where
+        assert tested, where
+        assert by in known or f"def {by}(" in tests or (DOCS.parent / by).is_file(), (by, where)
 
 
 @pytest.mark.parametrize(
     ("comparison", "shown"),
     [
         (Comparison("a", 5.04, 4.987), ("5.04 %", "4.99 %", "-0.05")),
-        (Comparison("a", 5.0, 5.0), ("5.00 %", "5.00 %", "0.00")),
-        (Comparison("a", 33.1, 22.31, printed_spread=0.2, spread=0.123), ("33.1 ± 0.2 %", "22.3 ± 0.1 %", "-10.8")),
-        (Comparison("a", 2.2, 2.9, spread=0.004), ("2.200 %", "2.900 ± 0.004 %", "+0.700")),
+        (Comparison("a", 5.0, 5.0), ("5 %", "5.0 %", "0")),
+        (Comparison("a", 33.1, 22.31, printed_spread=0.2, spread=0.123), ("33.1 ± 0.2 %", "22.31 ± 0.12 %", "-10.8")),
+        (
+            Comparison("a", 16.95, 16.594, printed_spread=0.5321, spread=0.4754),
+            ("16.9 ± 0.5 %", "16.6 ± 0.5 %", "-0.4"),
+        ),
+        (Comparison("a", 2.2, 2.9, spread=0.004), ("2.2 %", "2.900 ± 0.004 %", "+0.7")),
         (Comparison("a", None, 8192.0, unit=""), ("-", "8,192", "-")),
         (Comparison("a", 3e-7, 4e-7, unit=""), ("3e-07", "4e-07", "+1e-07")),
         (Comparison("a", 0.0, -0.0, unit="s"), ("0 s", "0 s", "0")),
-        (Comparison("a", 12, 0.52, unit="s"), ("12.00 s", "0.52 s", "-11.48")),
+        (Comparison("a", 12, 0.52, unit="s"), ("12 s", "0.52 s", "-11")),
         (Comparison("a", 4.929577465, 3.521126760), ("4.93 %", "3.52 %", "-1.41")),
     ],
 )
@@ -162,8 +210,9 @@ def test_columns_of_any_name_and_type_are_drawn():
     assert drawings[3].aspect == 8 / 6
     assert drawings[3].specification["encoding"]["color"]["scale"]["domain"] == [-7, 7]
     assert drawings[5].specification["encoding"]["x"]["type"] == "ordinal"
-    assert drawings[7].specification["encoding"]["y"]["title"] == "y.z[0]"
-    assert drawings[7].specification["encoding"]["y"]["field"] == "y"
+    assert drawings[7].styles == ["ours", "printed"]
+    assert drawings[8].specification["encoding"]["y"]["title"] == "y.z[0]"
+    assert drawings[8].specification["encoding"]["y"]["field"] == "y"
 
 
 def test_a_chart_without_rows_says_so():
@@ -214,10 +263,12 @@ def docs_page():
 def test_the_docs_page_has_every_number_and_no_markup_of_others(docs_page):
     text = docs_page([record()])
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert len(rows) == len(COMPARISONS) + 1
+    plain = [c for c in COMPARISONS if not c.grid]
+    assert len(rows) == len(plain) + 1 + 3  # and the grid with its head
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
     assert not re.search(r"(?<!\\)<", text)
-    assert "1 numbers agree" in text
+    assert "| q = 16 | 5.0 ± 0.2 / 5.04 ± 0.10 |" in text.replace(FIXED, " ")
+    assert "11 agree" in text
     assert "- **does not hold**: " in text
 
 

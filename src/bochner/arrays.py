@@ -7,22 +7,101 @@ it is given, and `to_host` is the one way from a device to numpy that fits and p
 from __future__ import annotations
 
 import sys
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
+import scipy.sparse
 import scipy.special
 
-Array: TypeAlias = Any  # a numpy array or a torch tensor; what both have under one name, code may use
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Array(Protocol):
+    """A numpy array or a torch tensor: what both have under one name, which is all that code for both may use."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def T(self) -> Any: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __float__(self) -> float: ...
+    def __int__(self) -> int: ...
+    def __array__(self) -> np.ndarray: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __setitem__(self, key: Any, value: Any, /) -> None: ...
+    def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __rsub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __rmul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __rtruediv__(self, other: Any, /) -> Any: ...
+    def __pow__(self, other: Any, /) -> Any: ...
+    def __matmul__(self, other: Any, /) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __abs__(self) -> Any: ...
+    def __lt__(self, other: Any, /) -> Any: ...
+    def __le__(self, other: Any, /) -> Any: ...
+    def __gt__(self, other: Any, /) -> Any: ...
+    def __ge__(self, other: Any, /) -> Any: ...
+    def __eq__(self, other: Any, /) -> Any: ...
+    def __ne__(self, other: Any, /) -> Any: ...
+    def __and__(self, other: Any, /) -> Any: ...
+    def __or__(self, other: Any, /) -> Any: ...
+    def __invert__(self) -> Any: ...
+    @property
+    def reshape(self) -> Any: ...
+    @property
+    def trace(self) -> Any: ...
+    def ravel(self) -> Any: ...
+    @property
+    def sum(self) -> Any: ...
+    @property
+    def mean(self) -> Any: ...
+    @property
+    def clip(self) -> Any: ...
+    @property
+    def argmax(self) -> Any: ...
+    @property
+    def diagonal(self) -> Any: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def min(self) -> Any: ...
+    @property
+    def max(self) -> Any: ...
+    @property
+    def any(self) -> Any: ...
+    @property
+    def all(self) -> Any: ...
+    def tolist(self) -> Any: ...
+    def item(self) -> Any: ...
+
+
+Rows: TypeAlias = Array | scipy.sparse.csr_matrix
+Same = TypeVar("Same", bound=Array)  # what comes back is of the library that came in
 FEW_ROWS = 1 << 16  # more than any sample has, or a kernel matrix that finds room
 HALVES = ("float16", "bfloat16")
 
 
-def is_torch(array: object) -> bool:
+def is_torch(array: object) -> TypeGuard[Tensor]:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def is_sparse_tensor(array: Any) -> bool:
+def is_csr(array: object) -> TypeGuard[scipy.sparse.csr_matrix]:
+    return scipy.sparse.issparse(array)
+
+
+def is_sparse_tensor(array: object) -> bool:
     return is_torch(array) and array.layout is not sys.modules["torch"].strided
 
 
@@ -50,14 +129,15 @@ def is_float(array: Array) -> bool:
     return "float" in dtype_name(array)
 
 
-def cast(array: Array, dtype: str, copy: bool = False) -> Array:
+def cast(array: Same, dtype: str, copy: bool = False) -> Same:
     """The array in a dtype given by name; itself if it has that, unless a copy is asked for."""
     if is_torch(array):
         return array.to(getattr(sys.modules["torch"], dtype), copy=copy)
-    return array.astype(dtype, copy=copy)
+    in_numpy: Any = array  # dense or CSR
+    return in_numpy.astype(dtype, copy=copy)
 
 
-def copied(array: Array) -> Array:
+def copied(array: Same) -> Same:
     """A copy, dense or CSR."""
     return cast(array, dtype_name(array), copy=True)
 
@@ -79,7 +159,7 @@ def empty(shape: Any, template: Array, dtype: str = "float64") -> Array:
     return np.empty(shape, dtype=dtype)
 
 
-def constant(value: float, shape: Any, template: Array, dtype: str = "float64") -> Array:
+def constant(value: float, shape: Sequence[int], template: Array, dtype: str = "float64") -> Array:
     """An array full of one number, of the template's library and on its device."""
     out = empty(shape, template, dtype)
     out[...] = value
@@ -96,7 +176,7 @@ def places(mask: Array) -> Array:
     return namespace(mask).argwhere(mask)[:, 0]
 
 
-def as_rows(tensor: Array) -> Array:
+def as_rows(tensor: Tensor) -> Tensor:
     """A tensor as a model takes it: dense and without a gradient; halves as float32."""
     if is_sparse_tensor(tensor):
         raise ValueError("X is a sparse torch tensor; make it dense, or a scipy CSR matrix.")
@@ -109,7 +189,7 @@ def to_numpy(array: object) -> Any:
     return as_rows(array).cpu().numpy() if is_torch(array) else array
 
 
-def to_host(array: Any) -> Any:
+def to_host(array: object) -> Any:
     """A few numbers as a numpy array: a number per column, class, fold or penalty, or the rows of a sample.
 
     What a fit settles by looking at a sample (bandwidths, scales, the steps of integers) is settled in numpy whatever
@@ -120,7 +200,7 @@ def to_host(array: Any) -> Any:
     return to_numpy(array)
 
 
-def like(result: Any, template: Any) -> Any:
+def like(result: object, template: object) -> Any:
     """An array or a number of numpy in the library of the template and on its device; anything else unchanged."""
     if is_torch(result):
         return result.to(template.device) if is_torch(template) else to_numpy(result)

@@ -21,7 +21,7 @@ UNITS = {
     "TIB": 2**40,
 }
 
-ENGINES = ("threads", "processes")
+ENGINES = ("threads", "processes", "dask")
 
 HOST = 4 * 10**9  # bytes that "auto" means where rows are in the memory of the host
 
@@ -57,7 +57,7 @@ def set_config(
     memory: str | int | None = None,
     block_rows: str | int | None = None,
     progress: bool | None = None,
-    engine: Any = None,
+    engine: object = None,
 ) -> None:
     """Change settings of the library; what is left at None keeps its value.
 
@@ -72,8 +72,9 @@ def set_config(
         Rows of one block; 'auto' derives them from the memory budget.
     progress : bool, default=None
         Whether long work shows a progress bar.
-    engine : {'threads', 'processes'} or Engine, default=None
-        Who works through the blocks: threads of this process, or worker processes. The results have the same bits.
+    engine : {'threads', 'processes', 'dask'} or Engine, default=None
+        Who works through the blocks: threads of this process, worker processes, or the cluster of the current Dask
+        client. The results have the same bits.
 
     Examples
     --------

@@ -23,6 +23,7 @@ TRIED, LEADING = 4, 256  # penalties tried with all features, and features with 
 CANDIDATES = 19  # penalties in all
 PASSES = {"cg": 80, "newton": 300, "box": 300, "multipliers": 3000, "sgd": 25, "adam": 25}  # over the rows, as they go
 STEP = 128, 256  # columns and rows of a doubly stochastic step
+TRIANGLE_STEPS = 20  # of conjugate gradients with a factor, for each penalty
 LEAST = 1 << 23  # bytes that any fit takes
 MEASURED = 512  # size of the matrices by which the machine is measured
 
@@ -38,6 +39,11 @@ def matrix_bytes(matrices: float, size: int) -> int:
 def gram_bytes(features: int) -> int:
     """Five matrices: sums of held-out rows and of the others, a part to add, centred, factored."""
     return matrix_bytes(5, features)
+
+
+def triangle_bytes(features: int) -> int:
+    """One triangle of sums in 4 bytes, one of a float32 factor, and a lot of rows."""
+    return matrix_bytes(0.5, features) + (1 << 26)
 
 
 def fold_bytes(features: int, others: int = 0) -> int:
@@ -82,6 +88,8 @@ def choose_exact(rows: int, features: int) -> tuple[str, str]:
         return "cholesky", "the Gram matrix fits in memory"
     if kernel <= budget:
         return "dual", "the kernel matrix fits in memory, the Gram matrix does not"
+    if triangle_bytes(features) <= budget:
+        return "triangle", "one triangle of the Gram matrix fits in memory, a whole one with its folds does not"
     needs = f"{gram / 1e9:.1f} GB for the Gram and {kernel / 1e9:.1f} GB for the kernel matrix"
     return "cg", f"neither fits {budget / 1e9:.1f} GB: {needs}"
 
@@ -213,6 +221,15 @@ def of_dual(work: Work, on: Machine) -> Cost:
     return Cost(seconds, kernel_bytes(work.rows))
 
 
+def of_triangle(work: Work, on: Machine) -> Cost:
+    n, m = float(work.rows), work.features
+    steps = TRIANGLE_STEPS * (TRIED if work.chooses else 1)
+    products = steps * 4.0 * m**2 * work.outputs / on.passes
+    seconds = on.making(work) + n * m**2 / on.sums + float(m) ** 3 / 6 / on.factors + products
+    left_out = n / FOLDS * m * SIZES.get(str(work.precision), 8)
+    return Cost(seconds, int(triangle_bytes(m) + left_out))
+
+
 def of_passes(solver: str) -> Callable[[Work, Machine], Cost]:
     """Passes over the rows, whose features are kept if a quarter of the budget holds them."""
 
@@ -248,6 +265,7 @@ def of_new_features(work: Work, on: Machine) -> Cost:
 FORMULAS: dict[str, Formula] = {
     "cholesky": Formula(of_cholesky, "features once, n m², 21 m³/3", "104 m², 40 m² where features are many"),
     "dual": Formula(of_dual, "features twice, n² m, 12 n³/3", "48 n²"),
+    "triangle": Formula(of_triangle, "features once, n m², m³/6, 80 products of m² k", "4 m², a fifth of the features"),
     "cg": Formula(of_passes("cg"), "80 passes of 2 n m k", "32 m², features if they are kept"),
     "newton": Formula(of_passes("newton"), "300 passes of 2 n m k", "32 m², features if they are kept"),
     "box": Formula(of_passes("box"), "300 passes of 2 n m k", "32 m², features if they are kept"),

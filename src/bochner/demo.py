@@ -11,7 +11,16 @@ from sklearn.linear_model import RidgeClassifierCV
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
-from .bases import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomRidge, RandomStumps
+from .bases import (
+    Fastfood,
+    GatedLinear,
+    PatchFeatures,
+    RandomBins,
+    RandomFourier,
+    RandomMaxout,
+    RandomRidge,
+    RandomStumps,
+)
 from .models import AutoClassifier, RandomFeatureClassifier
 from .validation import require_integer
 
@@ -32,6 +41,7 @@ def run(components: int = 2000, seed: int = 0) -> list[dict[str, Any]]:
         RandomStumps(components, radius=1.0),
         RandomBins(components, n_grids=200),
         RandomRidge(components, activation="relu"),
+        PatchFeatures(image_shape=(8, 8), patch_size=4, grid=2, n_filters=max(1, components // 8)),
     ]
     rows = [
         measure("plain ridge", 64, RidgeClassifierCV(np.logspace(-7, 1, 9)), *data),

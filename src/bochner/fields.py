@@ -21,7 +21,7 @@ FLOATS = ("float64", "float32")
 TOGETHER = 1 << 22  # numbers of an array that are looked at together
 
 
-def require_fields(values: Any, table: Mapping[str, Check], optional: Iterable[str] = ()) -> None:
+def require_fields(values: object, table: Mapping[str, Check], optional: Iterable[str] = ()) -> None:
     """Refuse what a table does not name, what its checks find unsound, and what is missing."""
     if not isinstance(values, Mapping):
         raise ValueError(f"names and values are expected, and not {shown(values)}")
@@ -106,7 +106,7 @@ def numbers(
 ) -> Check:
     """An array of finite numbers from low to high; a length of None is any length."""
 
-    def check(value: object) -> bool:
+    def check(value: Any) -> bool:
         if not isinstance(value, np.ndarray) or value.dtype.name not in dtypes or value.ndim != len(shape):
             return False
         if any(wanted not in (None, there) for wanted, there in zip(shape, value.shape, strict=True)):

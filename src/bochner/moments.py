@@ -16,10 +16,11 @@ import numpy as np
 import scipy.sparse
 
 from . import ops
-from .arrays import Array, cast, constant, contiguous, dtype_name, empty, is_integer, like, namespace
+from .arrays import Array, cast, constant, contiguous, dtype_name, empty, is_csr, is_integer, like, namespace
 from .ops import threads
 
 NEVER_ADDED = "the rows to take away were not all added before, with these features and weights."
+LIMIT = 2**61  # of exact sums
 SLAB, SLAB_OF_TENSORS = 8, 1024  # rows of a matrix worked on at a time: they stay in a cache, or fill a device
 
 
@@ -91,7 +92,7 @@ class Moments:
     """
 
     rows: int
-    weight: Array
+    weight: Array | float
     sum_z: Array
     sum_y: Array
     gram: Array
@@ -123,7 +124,7 @@ class Moments:
             wide_z = features if scipy.sparse.issparse(features) else cast(features, "float64")
             sums = cast(wide_z.T @ weight, "float64"), weight @ cast(y, dtype_name(weight))
             return cls(n, float(weight.sum()), *sums, weighted.gram, weighted.cross, weighted.square)
-        if scipy.sparse.issparse(features):
+        if is_csr(features):
             features = features.astype(wide(features))
             gram = (features.T @ features).toarray()
         else:
@@ -161,7 +162,9 @@ class Moments:
             sums += more
         total.rows += len(y)
         total.weight += len(y)
-        return total._guarded()
+        # No sum of so few products can overflow; on a device, to look at the sums is to wait for them.
+        safe = total.is_exact and total.rows << (16 * features.dtype.itemsize - 2) <= LIMIT
+        return total if safe else total._guarded()
 
     @property
     def is_exact(self) -> bool:
@@ -210,7 +213,7 @@ class Moments:
 
     def _guarded(self) -> Moments:
         """Refuse before int64 can overflow: the next sum as large as this one must still fit."""
-        if self.is_exact and _largest(self.gram) > 2**61:
+        if self.is_exact and _largest(self.gram) > LIMIT:
             raise OverflowError(f"after {self.rows} rows the integer sums are near the limit of 64 bits; use floats.")
         return self
 
@@ -246,7 +249,7 @@ class Moments:
         parts = self.sum_z[part], self.sum_y, self.gram[part, part], self.cross[part], self.square
         return Moments(self.rows, self.weight, *parts)
 
-    def centered(self, scale: Any = 1.0, intercept: bool = True) -> Centered:
+    def centered(self, scale: float | np.ndarray = 1.0, intercept: bool = True) -> Centered:
         """Return the least-squares problem after the intercept is taken out, in float64.
 
         Parameters
@@ -348,7 +351,7 @@ class FoldedMoments:
         """The moments of all rows: the part itself if there is but one."""
         return reduce(add, self._parts)
 
-    def centered(self, scale: Any = 1.0, intercept: bool = True) -> Centered:
+    def centered(self, scale: float | np.ndarray = 1.0, intercept: bool = True) -> Centered:
         """The problem of all rows, as `total().centered` has it, without another Gram matrix."""
         parts = self._parts
 
@@ -359,7 +362,7 @@ class FoldedMoments:
         total = Moments(whole("rows"), whole("weight"), *sums)
         return _centered(total, [part.gram for part in parts], scale, intercept)
 
-    def square_sum(self, scale: Any, intercept: bool) -> float:
+    def square_sum(self, scale: float | np.ndarray, intercept: bool) -> float:
         """The sum of squared (centred) features of all folds, weighted, each feature times its scale."""
         weight = float(sum(part.weight for part in self._parts))
         squares = reduce(add, (cast(part.gram.diagonal(), "float64") for part in self._parts))
@@ -396,7 +399,7 @@ def small_sums(features: Array, y: Array) -> tuple[Array, Array, Array, Array]:
     return sum_z, wide_y.sum(axis=0), contiguous(cross), square
 
 
-def _centered(sums: Moments, grams: list[Array], scale: Any, intercept: bool) -> Centered:
+def _centered(sums: Moments, grams: list[Array], scale: float | np.ndarray, intercept: bool) -> Centered:
     """Z'Z - n mean mean' and its like, features times `scale`. Z'Z is the sum of `grams`, whatever `sums` has."""
     first, weight = grams[0], float(sums.weight)
     xp, scale = namespace(first), like(scale, first)
@@ -450,7 +453,7 @@ def wide(numbers: Array) -> str:
 
 def times_rows(features: Array, factor: Array) -> Array:
     """Each row times its factor, in float64."""
-    if scipy.sparse.issparse(features):
+    if is_csr(features):
         return scipy.sparse.diags_array(factor) @ features.astype(np.float64)
     return cast(features, "float64") * factor[:, None]
 

@@ -42,7 +42,7 @@ class BadFileError(ValueError):
 
 
 def save(
-    path: str | os.PathLike[str], kind: str, version: int, tree: Any, known: Iterable[type] = (),
+    path: str | os.PathLike[str], kind: str, version: int, tree: object, known: Iterable[type] = (),
     check: Callable[[Any], Any] | None = None,
 ) -> None:  # fmt: skip
     """Write a tree whole or not at all; `check` is given the tree as a reader will have it, and refuses by raising."""
@@ -108,7 +108,7 @@ def load(path: str | os.PathLike[str], kind: str, versions: range, known: Iterab
 
 
 def require_readable(
-    packed: Any, arrays: list[np.ndarray], known: dict[str, type], check: Callable[[Any], Any]
+    packed: object, arrays: list[np.ndarray], known: dict[str, type], check: Callable[[Any], Any]
 ) -> None:
     """Refuse to write what would be refused when it is read."""
     try:
@@ -191,7 +191,7 @@ def pack(value: Any, arrays: list[np.ndarray], known: dict[str, type]) -> Any:
     return {"object": type(value).__name__, "state": pack(state_of(value), arrays, known)}
 
 
-def unpack(tree: Any, arrays: list[np.ndarray], known: dict[str, type]) -> Any:
+def unpack(tree: object, arrays: list[np.ndarray], known: dict[str, type]) -> Any:
     if isinstance(tree, list):
         return [unpack(item, arrays, known) for item in tree]
     if not isinstance(tree, dict):
@@ -243,7 +243,7 @@ def unpack_text(encoded: np.ndarray, dtype: str) -> np.ndarray:
     return np.array(items, dtype=np.str_)
 
 
-def require_shallow(tree: Any) -> None:
+def require_shallow(tree: object) -> None:
     """Refuse a tree that is nested too deeply for a recursive reader."""
     level, depth = [tree], 0
     while level:

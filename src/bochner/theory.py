@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .arrays import to_numpy
 from .bases.base import Basis
 from .kernels import maximum_moment
+from .lazy import collections, is_lazy
 from .losses import CLASSIFYING, loss_of
 from .streams import sample_rows
 from .validation import require_integer, require_positive
@@ -310,7 +311,7 @@ def kernel_error(basis: Basis, X: Any, *, repeats: int = 20, confidence: float =
     ----------
     basis : Basis
         The basis; it is drawn anew for each repeat.
-    X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+    X : array-like, sparse matrix, frame, Blocks or Dask collection of shape (n_samples, n_features)
         Rows.
     repeats : int, default=20
         Number of draws.
@@ -337,9 +338,7 @@ def kernel_error(basis: Basis, X: Any, *, repeats: int = 20, confidence: float =
     require_integer("repeats", repeats, minimum=2)
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
-    X = to_numpy(X)
-    X = X if hasattr(X, "shape") else np.asarray(X)
-    X = _safe_indexing(X, sample_rows(X.shape[0], rows, seed=1))
+    X = _some_rows(X, rows)
     rms, largest, exact = [], [], None
     for seed in range(repeats):
         fitted = clone(basis).set_params(random_state=seed).fit(X)
@@ -358,6 +357,15 @@ def kernel_error(basis: Basis, X: Any, *, repeats: int = 20, confidence: float =
     return KernelError(
         float(np.mean(rms)), interval(rms), float(np.mean(largest)), interval(largest), X.shape[0] ** 2, repeats
     )  # fmt: skip
+
+
+def _some_rows(X: Any, most: int) -> Any:
+    """A sample of the rows; those of Blocks and of Dask collections are fetched alone."""
+    X = collections().blocks_of(X) if is_lazy(X) else to_numpy(X)
+    if hasattr(X, "n_rows"):
+        return X.take(sample_rows(X.n_rows, most, seed=1)).X
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    return _safe_indexing(X, sample_rows(X.shape[0], most, seed=1))
 
 
 def intrinsic_dimension(X: ArrayLike, *, neighbors: int = 15) -> float:

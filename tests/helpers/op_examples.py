@@ -311,6 +311,11 @@ EXAMPLES = {
         + [(integers(r, (9, 3), 16, np.int16),), (np.array([[-32768, 1]], np.int16),)]
         + [(r.standard_normal((50, 520)).astype(t),) for t in FLOATS]
     ),
+    "add_to_triangle": lambda r: [
+        (gram_argument(r, (n, m), np.int8).astype(t),)
+        for n, m in ((2500, 7), (1, 1), (37, 48), (600, 391), (17_000, 3), (65, 1000))
+        for t in (np.int8, np.int16, np.float32)
+    ],
     "float_gram": lambda r: [
         (r.integers(-50, 51, shape).astype(np.float32), rounded)
         for shape in ((1, 1), (3, 5), (5, 0), (0, 5), (130, 49), (300, 200), (4500, 97))
@@ -351,5 +356,5 @@ EXAMPLES = {
 }
 
 ALGEBRA = ("symmetric_product", "eigh", "eigvalsh", "cholesky", "tridiagonal_form")
-SUMS = ("gram", "cross", "float_gram")  # over rows
+SUMS = ("gram", "cross", "float_gram", "add_to_triangle")  # over rows
 ROUNDED = ("cos_sin", "fastfood_cos_sin", "dense_cos_sin")  # cos and sin of floats are defined up to rounding

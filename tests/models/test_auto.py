@@ -12,12 +12,15 @@ from sklearn.linear_model import RidgeCV
 
 import bochner
 from bochner import AutoClassifier, AutoRegressor
-from bochner.models.auto import search
+from bochner.models.auto import base, search
+from bochner.models.auto.encoding import Tables
 from bochner.models.auto.expansion import Expansion, Setting, with_metric
 from bochner.models.auto.fits import LandmarkFits, Rows, exact_fit
 from bochner.models.auto.local import LocalExpansion, grown, local_fit
-from bochner.models.auto.search import Clock
+from bochner.models.auto.probabilities import Sharpness, likeliest
+from bochner.models.auto.search import Chain, Clock
 from bochner.models.auto.stacking import stack_weights
+from bochner.models.calibration import probabilities, temperature
 
 pandas = pytest.importorskip("pandas")
 
@@ -115,6 +118,79 @@ def test_a_frame_of_mixed_columns() -> None:
     assert model.predict_proba(new).sum(axis=1) == pytest.approx(np.ones(1000))
     assert model.feature_names_in_[np.argmax(model.feature_importances_)] == "income"
     assert model.feature_importances_[3] == 0.0
+
+
+def many_towns(n: int, seed: int) -> tuple[object, np.ndarray]:
+    """Fifty categories that say much, among columns of noise; a number that says something in steps."""
+    rng = np.random.default_rng(seed)
+    town, age = rng.integers(0, 50, n), rng.integers(18, 90, n)
+    frame = pandas.DataFrame(
+        {"town": [f"t{k}" for k in town], "age": age, **{f"x{k}": rng.normal(size=n) for k in "abc"}}
+    )
+    return frame, 2.0 * np.sin(9.0 * town) + (age % 7 == 3) + 0.3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("n", [600, 2000])
+def test_effects_of_columns_are_learned_and_judged_honestly(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "CHAINS", (Chain("effects", 1.0, 1.0, "diagonal"),))
+    frame, y = many_towns(n, 0)
+    model = AutoRegressor(max_trials=5, random_state=0).fit(frame, y)
+    new, truth = many_towns(3000, 1)
+    assert any(member.setting.numbers == "effects" for member in model._stack.members)
+    assert abs(model.score(new, truth) - model.cv_score_) < 5 * model.cv_standard_error_
+    assert model.score(new, truth) > 0.8
+
+
+def test_effects_of_noise_promise_nothing() -> None:
+    """Three hundred categories of two rows: whoever saw their targets would predict them."""
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"town": [f"t{k}" for k in rng.integers(0, 300, 600)], "x": rng.normal(size=600)})
+    model = AutoRegressor(max_trials=6, random_state=0).fit(frame, rng.normal(size=600))
+    assert model.cv_score_ < 0.05
+
+
+def test_a_version_of_rows_knows_no_target_of_its_fold() -> None:
+    frame, y = many_towns(300, 0)
+    rows = np.arange(300)
+
+    def versions(y: np.ndarray) -> list[np.ndarray]:
+        tables = Tables(frame, y, y[:, None] - 1.0)
+        found = tables.versions("effects", rows, rows, np.arange(300) % 5)
+        names = tables.encoders["effects"].get_feature_names_out().tolist()
+        return [version[:, [names.index("town says"), names.index("age says")]] for version in found]
+
+    first, second = versions(y), versions(np.where(rows % 5 == 2, y + 0.5 * (rows % 3), y))
+    assert (first[2] == second[2]).all()
+    assert (first[1] != second[1]).any()
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_probabilities_of_scores_that_estimate_them(classes: int) -> None:
+    """Nearer to the truth than by one temperature for all scores; and they sum to 1."""
+    rng = np.random.default_rng(0)
+    logits = 3.0 * rng.normal(size=(4000, classes))
+    truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    labels = (rng.random((4000, 1)) > np.cumsum(truth, axis=1)).sum(axis=1).clip(max=classes - 1)
+    scores = 2.0 * truth - 1.0 + 0.05 * rng.normal(size=truth.shape)
+    scores = scores[:, 1] if classes == 2 else scores
+    found = likeliest(scores[:2000], labels[:2000]).probabilities(scores[2000:])
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    winners = scores[2000:] > 0 if classes == 2 else scores[2000:].argmax(axis=1)
+    assert (found.argmax(axis=1) == winners).all()
+
+    def loss(shares: np.ndarray) -> float:
+        return -float(np.mean(np.log(shares[np.arange(2000), labels[2000:]])))
+
+    codes = 2.0 * (labels[:2000, None] == np.arange(classes)) - 1.0
+    one = temperature(scores[:2000].reshape(2000, -1), codes[:, -1:] if classes == 2 else codes)
+    least = loss(truth[2000:])
+    assert loss(found) - least < 0.6 * (loss(probabilities(scores[2000:], one)) - least)
+
+
+def test_scores_far_out_have_probabilities() -> None:
+    found = Sharpness(1e-3, 1e4).probabilities(np.array([-1e3, -2.0, 0.0, 2.0, 1e3]))
+    assert np.isfinite(found).all() and (np.diff(found[:, 1]) >= 0).all()
+    assert (Sharpness(0.02, 1.0).probabilities(np.array([[-5.0, -1.0, 0.9]])).argmax(axis=1) == 2).all()
 
 
 def test_several_outputs() -> None:

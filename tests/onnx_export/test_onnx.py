@@ -13,9 +13,11 @@ from bochner import (
     DistributionClassifier,
     DistributionRegressor,
     Fastfood,
+    GatedLinear,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     LearnedFourierRegressor,
+    PatchFeatures,
     RandomBins,
     RandomFeatureClassifier,
     RandomFeatureRegressor,
@@ -26,7 +28,7 @@ from bochner import (
     kernels,
 )
 from bochner.bases import REGISTRY, FixedFourier
-from bochner.maps import FourierMap, StumpsMap
+from bochner.maps import FourierMap, StumpsMap, ThresholdMap
 from bochner.onnx_export import export, to_bytes
 from helpers.cases import CASES, INTEGER_CASES, dense, softsign
 
@@ -101,7 +103,7 @@ def check_same(model, X, tolerance=TOLERANCE):
 
 
 def test_every_registered_basis_is_exported():
-    assert set(EXPORTERS) == {FixedFourier.kind, *(basis.kind for basis in CASES.values())}
+    assert set(EXPORTERS) == {FixedFourier.kind, ThresholdMap, *(basis.kind for basis in CASES.values())}
     assert {type(CASES[name]) for name in ONE_EACH} == set(REGISTRY.values())
 
 
@@ -366,3 +368,21 @@ def test_gaps_of_a_frame_are_filled_and_text_is_refused(kind):
     assert np.allclose(np.ravel(found), model.predict(frame), atol=1e-9)
     with pytest.raises(ValueError, match="'d' holds text, which the ONNX file cannot encode"):
         to_bytes(model.fit(frame.assign(d=["u", "v"] * 40), y))
+
+
+@pytest.mark.parametrize("precision", [None, "int8", "int14"])
+@pytest.mark.parametrize("inner", [None, RandomMaxout(), RandomRidge(activation="relu"), GatedLinear(pool_size=2)])
+@pytest.mark.parametrize("shape", [(9, 7), (6, 8, 3)])
+def test_pictures_agree(shape, inner, precision):
+    """Thresholds of floats are a convolution; integers have the same bits."""
+    rng = np.random.default_rng(0)
+    X = (rng.integers(0, 256, (60, int(np.prod(shape)))) * rng.random((60, 1))).astype(np.float32)
+    X[0] = 7.0  # a blank picture
+    basis = PatchFeatures(
+        inner, image_shape=shape, patch_size=3, grid=2, n_filters=6, stride=2 if shape == (9, 7) else 1,
+        precision=precision, random_state=0,
+    )  # fmt: skip
+    model = RandomFeatureClassifier(basis, alpha=1e-2).fit(X, np.arange(60) % 3)
+    check_same(model, X, 1e-5)
+    largest = basis.set_params(pooling="max")
+    check_same(RandomFeatureClassifier(largest, alpha=1e-2).fit(X, np.arange(60) % 3), X, 1e-5)

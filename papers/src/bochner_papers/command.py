@@ -65,7 +65,7 @@ def run_all(
     for experiment in experiments:
         job.say(experiment.title)
         try:
-            record = perform(experiment, job)
+            record = perform(experiment, job, out)
         except FileNotFoundError as error:
             if len(experiments) == 1:
                 raise

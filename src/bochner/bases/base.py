@@ -15,10 +15,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array, like, to_host
+from ..arrays import Array, Rows, like, to_host
 from ..fields import names, require_sound, whole
+from ..lazy import by_partitions
 from ..maps import LIMITS, PRECISIONS, UnitMap
 from ..maps.base import frozen
 from ..maps.quantize import Quantizer, choose_quantizer
@@ -97,7 +99,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
     # ---- what a basis declares ----
 
     @abstractmethod
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         """Check the parameters and set the fitted numbers, from sampled rows and the largest |x| of all rows."""
 
     @abstractmethod
@@ -131,7 +133,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         sample = like(sample_rows(rows.shape[0], SAMPLE, seed=0), rows)
         return self._fit_rows(to_host(rows[sample]), largest_size(rows))
 
-    def fit_sample(self, rows: Any, largest: float) -> Self:
+    def fit_sample(self, rows: Rows, largest: float) -> Self:
         """Do what `fit` does from sampled rows alone: for rows that are not in memory.
 
         Parameters
@@ -153,7 +155,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
-    def _fit_rows(self, rows: Any, largest: float) -> Self:
+    def _fit_rows(self, rows: Rows, largest: float) -> Self:
         require_integer("n_components", self.n_components)
         if self.precision is not None:
             require_choice("precision", self.precision, PRECISIONS)
@@ -175,6 +177,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         )  # fmt: skip
         self._n_features_out = self._m
 
+    @by_partitions
     def transform(self, X: MatrixLike) -> Any:
         """Compute the features of the rows of X.
 
@@ -190,7 +193,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """
         return self.features(X)
 
-    def features(self, X: MatrixLike) -> Any:
+    def features(self, X: MatrixLike) -> Rows:
         """Compute the features as a numpy array or CSR matrix, whatever `set_output` says.
 
         Parameters
@@ -206,7 +209,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         return self.map_(self._checked(X))
 
-    def column_tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def column_tiles(self, X: MatrixLike, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         """Compute the features a few columns at a time, where all of them would be too many to hold.
 
         Parameters
@@ -244,7 +247,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         return self.map_.exact_gram(self._checked(X), None if Z is None else self._checked(Z))
 
-    def local_linear(self, X: Any, coefficients: Array) -> Array:
+    def local_linear(self, X: MatrixLike, coefficients: Array) -> Array:
         """Compute the slopes around each row of a linear function of the features, for locally linear bases.
 
         Parameters
@@ -384,14 +387,14 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         basis.map_.require_room()
         return basis
 
-    def _require_settled(self, example: Any) -> None:
+    def _require_settled(self, example: Basis) -> None:
         """Refuse fitted values from a file that do not go with each other; `example` was fitted to made-up rows."""
 
     def _example_columns(self, columns: int) -> int:
         """Columns of the made-up rows that a basis from a file is tried on: few, whatever the file says."""
         return min(columns, 64)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         kept = {None: ["float64", "float32"], "float32": ["float32"], "float64": ["float64"]}
@@ -432,7 +435,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
             raise AttributeError("only features of integers have a largest one.")
         return LIMITS[str(self.precision)]
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: MatrixLike) -> np.dtype:
         """Return the type of the features of rows X.
 
         Parameters
@@ -453,7 +456,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         """Whether integer precisions work on 8-bit codes of x."""
         return self.kind.quantizes_input
 
-    def __add__(self, other: Any) -> Basis:
+    def __add__(self, other: object) -> Basis:
         """The features of both side by side, as a BasisUnion."""
         if not isinstance(other, Basis):
             return NotImplemented
@@ -466,12 +469,12 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         shared = {part.precision for part in parts}
         return BasisUnion([clone(part) for part in parts], precision=shared.pop() if len(shared) == 1 else None)
 
-    def _checked(self, X: MatrixLike, reset: bool = False) -> Any:
+    def _checked(self, X: MatrixLike, reset: bool = False) -> Rows:
         """X as a float (or, for integer precisions, also 8-bit) matrix, dense or CSR, of the columns of the fit."""
         floats = ["float64", "float32"]
         dtypes = [*floats, "uint8", "int8"] if self.is_integer and self.kind.takes_bytes else floats
         return checked_rows(self, X, dtypes, reset)
 
-    def _validate(self, X: MatrixLike, reset: bool) -> Any:
+    def _validate(self, X: MatrixLike, reset: bool) -> Rows:
         """Checked rows in the precision of the basis; NaN and infinity are refused."""
         return in_precision(self._checked(X, reset), self.precision)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Rows
 from ..maps.bins import BinsMap
 from ..typing import RandomStateLike
 from ..validation import require_integer
@@ -92,7 +93,7 @@ class RandomBins(Basis):
         """Numbers that the features of a row take in memory: values of a CSR matrix, and where they are."""
         return 2 * self._grids  # values, and where they are
 
-    def _settle(self, rows: np.ndarray, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         require_integer("n_grids", self.n_grids)
         if self._m > 2**31:
             raise ValueError(f"n_components must be at most 2^31 for hashed bins; got {self._m}.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
+from ..arrays import Rows, is_csr
 from ..fields import numbers, require_sound
 from ..maps.cells import DEEPEST, SPARSE_DEPTH, AxisCellsMap, CellsMap, ObliqueCellsMap
 from ..maps.quantize import round_digits
@@ -98,7 +99,7 @@ class RandomCells(Basis):
         *,
         depth: int = 4,
         oblique: bool = False,
-        column_weights: Any = None,
+        column_weights: Sequence[float] | np.ndarray | None = None,
         precision: str | None = None,
         random_state: RandomStateLike = None,
     ) -> None:
@@ -123,7 +124,7 @@ class RandomCells(Basis):
         """Numbers that the features of a row take in memory: for CSR output, values and where they are."""
         return 2 * -(-self._m // self._cells) if self.depth >= SPARSE_DEPTH else self._m
 
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         require_integer("depth", self.depth)
         if self.depth > DEEPEST:
             raise ValueError(f"depth must be at most {DEEPEST}; got {self.depth}.")
@@ -138,7 +139,7 @@ class RandomCells(Basis):
             self.column_weights_ = self._settled_weights(rows)
         self.scale_ = float(np.sqrt(self._cells / self._m)) if self.is_integer else 1.0
 
-    def _settled_weights(self, rows: Any) -> np.ndarray | None:
+    def _settled_weights(self, rows: Rows) -> np.ndarray | None:
         if self.column_weights is None:
             return None
         if isinstance(self.column_weights, str):
@@ -162,7 +163,7 @@ class RandomCells(Basis):
         # The indicator that two rows share a cell of a tree has variance 1/4 at most.
         return Bounds(columns=self._cells, product=1.0, second_moment=0.25)
 
-    def _require_settled(self, example: Any) -> None:
+    def _require_settled(self, example: Basis) -> None:
         tables = {name: numbers(None, None) for name in ("thresholds_", "anchors_") if name in vars(self)}
         if getattr(self, "column_weights_", None) is not None:
             tables["column_weights_"] = numbers(int(self.n_features_in_), low=0.0)
@@ -179,14 +180,14 @@ def thresholds_of_column(columns: int) -> int:
     return int(np.clip(TABLE // max(columns, 1), FEWEST, MOST))
 
 
-def threshold_table(rows: Any) -> np.ndarray:
+def threshold_table(rows: Rows) -> np.ndarray:
     """Thresholds (d, K) of each column: in the middle between one of its values and the next larger one, evenly out of
     all rows; on a value itself the last bits of x would decide."""
     n, d = rows.shape
     count = min(thresholds_of_column(d), n)
     table = np.empty((d, count))
-    sparse = scipy.sparse.issparse(rows)
-    rows, step = rows.tocsc() if sparse else rows, max(1, TOGETHER // n)
+    sparse = is_csr(rows)
+    rows, step = rows.tocsc() if is_csr(rows) else rows, max(1, TOGETHER // n)
     for start in range(0, d, step):
         part = rows[:, start : start + step]
         ordered = np.sort((part.toarray() if sparse else part).astype(np.float64), axis=0).T
@@ -207,7 +208,7 @@ def between_rows(rows: np.ndarray) -> np.ndarray:
     return FIRST * rows[places] + (1.0 - FIRST) * rows[others]
 
 
-def spreads(rows: Any) -> np.ndarray:
+def spreads(rows: Rows) -> np.ndarray:
     """Standard deviations of columns to eight digits, so that they do not hang on the last bits of a sum, and a little
     for all of them; ones if no column varies."""
     dense = to_dense(rows).astype(np.float64)

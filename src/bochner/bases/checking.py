@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..arrays import Array, as_rows, cast, dtype_name, is_torch
+from ..arrays import Array, Rows, as_rows, cast, dtype_name, is_torch
 from ..validation import require_numbers
 
 
-def checked_rows(estimator: Any, X: Any, dtypes: Sequence[str], reset: bool) -> Any:
+def checked_rows(estimator: object, X: Rows, dtypes: Sequence[str], reset: bool) -> Rows:
     """X as a matrix, dense or CSR, of one of these dtypes, else of the first; of the columns of the fit unless `reset`.
 
     A tensor stays a tensor, on its device. Whether numbers are finite is not looked at.
@@ -24,7 +23,7 @@ def checked_rows(estimator: Any, X: Any, dtypes: Sequence[str], reset: bool) -> 
     return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=False)
 
 
-def checked_tensor(estimator: Any, X: Array, dtypes: Sequence[str], reset: bool) -> Array:
+def checked_tensor(estimator: object, X: Array, dtypes: Sequence[str], reset: bool) -> Array:
     """The tensor in one of these dtypes; what scikit-learn refuses of arrays is refused in its words."""
     X = as_rows(X)
     if X.ndim != 2:

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Rows
 from ..maps.base import FeatureMap, frozen
 from ..maps.design import DesignMap
 from ..maps.linear import LinearPart
 from ..maps.metric import Metric
 from ..maps.quantize import Quantizer
 from ..maps.scaling import ColumnScaler
+from ..typing import MatrixLike
 from .base import Basis
 
 
@@ -46,11 +47,11 @@ class Design:
         """The map of the basis, after the metric."""
         return self.basis.map_ if self.metric is None else Metric(self.basis.map_, self.metric, self.codes)
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: MatrixLike) -> Rows:
         """All columns of some rows (n, n_components), dense or CSR."""
         return self.map(X)
 
-    def column_tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def column_tiles(self, X: MatrixLike, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         """All columns from tile `first` on, a tile at a time; that of the linear part comes first."""
         return self.map.tiles(X, columns, first)
 
@@ -99,7 +100,7 @@ class Design:
         """What the first columns of the sums of a wider design are multiplied by."""
         return self.map.prefix_scale(widest.map)
 
-    def local_linear(self, X: Any, coefficients: Array) -> Array:
+    def local_linear(self, X: MatrixLike, coefficients: Array) -> Array:
         """The slopes (n, d, k) of columns times coefficients around each row."""
         return self.map.local_linear(X, coefficients)
 

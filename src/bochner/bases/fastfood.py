@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..arrays import Rows
 from ..kernels import BallMatern, Gaussian, Kernel, Radial
 from ..maps.fastfood import FastfoodMap
 from ..maps.hadamard import integer_shift, padded_size
@@ -96,7 +98,7 @@ class Fastfood(FrequencyBasis):
         kernel: str | Kernel = "gaussian",
         bandwidth: float | str = "median",
         degree: int = 40,
-        calibration: Any = None,
+        calibration: Sequence[float] | np.ndarray | None = None,
         precision: str | None = None,
         random_state: RandomStateLike = None,
     ) -> None:
@@ -108,7 +110,7 @@ class Fastfood(FrequencyBasis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: np.ndarray, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         named = {"gaussian": Gaussian(), "ball_matern": BallMatern(degree=self.degree)}
         self._settle_kernel(named, self.bandwidth, rows)
         self.kernel_ = self.kernel_.in_dimension(self._dimension)
@@ -122,7 +124,7 @@ class Fastfood(FrequencyBasis):
         shift = self.shift_ if self.is_integer else 0
         return {**super()._own_fields(), "calibration": self.calibration, "shift": shift}
 
-    def _require_settled(self, example: Any) -> None:
+    def _require_settled(self, example: Basis) -> None:
         super()._require_settled(example)
         if np.abs(self.map_.factors(0, self.map_.units.number)).max() > largest_factor(self.precision):
             raise ValueError("calibration has factors that are too large")

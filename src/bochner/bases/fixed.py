@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Rows
 from ..maps.fixed import FixedFourierMap
 from ..typing import ArrayLike, RandomStateLike
 from ..validation import require_finite
@@ -102,7 +103,7 @@ class FixedFourier(Basis):
         require_finite(angles, "phases")
         return table, angles
 
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         columns = self._given()[0].shape[1]
         if self.n_features_in_ != columns:
             raise ValueError(f"X has {self.n_features_in_} columns, but the given frequencies have {columns}.")
@@ -117,7 +118,7 @@ class FixedFourier(Basis):
     def bounds(self) -> Bounds:
         raise ValueError("there is no bound for given frequencies: they are not drawn from a distribution.")
 
-    def _require_settled(self, example: Any) -> None:
+    def _require_settled(self, example: Basis) -> None:
         largest = largest_factor(self.precision)
         if max(np.abs(table).max(initial=0.0) for table in self._given()) > largest:
             raise ValueError(f"frequencies must be at most {largest:g} in size")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..arrays import Rows
+from ..bases.base import Basis
 from ..kernels import Cauchy, Coordinatewise, Gaussian, Kernel, Laplacian, Matern, Radial
 from ..maps.fourier import SAMPLINGS, FourierMap, require_few_columns
 from ..typing import RandomStateLike
@@ -114,7 +114,7 @@ class RandomFourier(FrequencyBasis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: np.ndarray, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         named = {
             "gaussian": Gaussian(),
             "laplacian": Laplacian(),
@@ -140,7 +140,7 @@ class RandomFourier(FrequencyBasis):
     def _own_fields(self) -> dict[str, Any]:
         return {**super()._own_fields(), "pairs": self.pairs, "sampling": self.sampling}
 
-    def _require_settled(self, example: Any) -> None:
+    def _require_settled(self, example: Basis) -> None:
         super()._require_settled(example)
         require_few_columns(self.sampling, self.n_features_in_, self.kernel_)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Rows
 from ..fields import require_sound
 from ..kernels import BallMatern, Kernel, ShiftInvariant
 from ..maps.frequencies import KERNEL
@@ -39,7 +40,7 @@ class KernelOf:
         self._basis = basis
         self.parameter = vars(basis)["kernel"]
 
-    def __call__(self, X: Any, Z: MatrixLike | None = None) -> np.ndarray:
+    def __call__(self, X: Rows, Z: MatrixLike | None = None) -> np.ndarray:
         """The exact kernel that the features approximate."""
         return Basis.kernel(self._basis, X, Z)
 
@@ -81,7 +82,7 @@ class FrequencyBasis(Basis):
         """
         return {**super().get_params(deep), "kernel": vars(self)["kernel"]}
 
-    def _settle_kernel(self, named: Mapping[str, ShiftInvariant], bandwidth: Any, rows: np.ndarray) -> None:
+    def _settle_kernel(self, named: Mapping[str, ShiftInvariant], bandwidth: float | str, rows: Rows) -> None:
         """Set kernel_, bandwidth_ and scale_ from a kernel's name or from a kernel object."""
         chosen = vars(self)["kernel"]
         if isinstance(chosen, Kernel) and not isinstance(chosen, ShiftInvariant):
@@ -104,7 +105,7 @@ class FrequencyBasis(Basis):
     def has_units(self) -> bool:
         return super().has_units or getattr(vars(self)["kernel"], "bandwidth", None) is not None
 
-    def _require_settled(self, example: Any) -> None:
+    def _require_settled(self, example: Basis) -> None:
         """The kernel must be the one that was asked for, in the dimension of the frequencies."""
         asked = replace(example.kernel_, bandwidth=self.bandwidth_)
         if isinstance(asked, BallMatern):

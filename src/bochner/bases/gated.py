@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Rows
 from ..maps.gated import GatedMap
 from ..maps.quantize import projection_scale
 from ..maps.rows import row_norms, to_dense
@@ -95,7 +96,7 @@ class GatedLinear(Basis):
     def _together(self) -> int:
         return self._q
 
-    def _settle(self, rows: np.ndarray, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         require_integer("pool_size", self.pool_size)
         if self._m % self._q:
             below = self._m - self._m % self._q

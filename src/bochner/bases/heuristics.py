@@ -6,11 +6,11 @@ import numbers
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from scipy.spatial.distance import pdist
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
+from ..arrays import Rows, cast, is_csr
 from ..maps.quantize import round_digits
 from ..typing import RandomStateLike
 from ..validation import require_choice, require_positive
@@ -27,9 +27,9 @@ def draw_seed(random_state: RandomStateLike) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def different_rows(rows: Any) -> Any:
+def different_rows(rows: Rows) -> Rows:
     """Each different row once: a repeated row must not count for more than one with a weight would."""
-    if not scipy.sparse.issparse(rows):
+    if not is_csr(rows):
         return np.unique(rows, axis=0)
     rows.sum_duplicates()
     seen: dict[bytes, int] = {}
@@ -44,17 +44,17 @@ def largest_size(X: Any) -> float:
     return max(float(X.max()), -float(X.min())) if min(X.shape) else 0.0
 
 
-def median_bandwidth(rows: Any, order: float) -> float:
+def median_bandwidth(rows: Rows, order: float) -> float:
     """The median distance |x - z|_p of order p between sampled rows (of those that are not 0; 1 if there is none), to
     six digits."""
     metric = {1.0: "cityblock", 2.0: "euclidean"}.get(order, "minkowski")
-    rows = rows.toarray() if metric == "minkowski" and scipy.sparse.issparse(rows) else rows
-    if scipy.sparse.issparse(rows):
-        square = pairwise_distances(rows.astype(np.float64), metric=metric)
+    rows = rows.toarray() if metric == "minkowski" and is_csr(rows) else rows
+    if is_csr(rows):
+        square = pairwise_distances(cast(rows, "float64"), metric=metric)
         distances = square[np.triu_indices(len(square), 1)]
     else:
         with np.errstate(over="ignore"):
-            distances = pdist(rows.astype(np.float64), metric, **({"p": order} if metric == "minkowski" else {}))
+            distances = pdist(cast(rows, "float64"), metric, **({"p": order} if metric == "minkowski" else {}))
     distances = distances[distances > 0]
     median = np.median(distances) if len(distances) else 1.0
     if not np.isfinite(median):
@@ -62,7 +62,7 @@ def median_bandwidth(rows: Any, order: float) -> float:
     return round_digits(median, 6)
 
 
-def settle_bandwidth(bandwidth: Any, rows: Any, order: float) -> float:
+def settle_bandwidth(bandwidth: float | str, rows: Rows, order: float) -> float:
     """`bandwidth` as a number: "median", or a multiple such as "0.5*median", looks at the rows."""
     if isinstance(bandwidth, str):
         factor = median_factor(bandwidth)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Rows
 from ..kernels import maximum_mean, maximum_moment
 from ..maps.hadamard import integer_shift, padded_size
 from ..maps.maxout import MaxoutMap
@@ -115,7 +116,7 @@ class RandomMaxout(Basis):
     def _q(self) -> int:
         return int(self.pool_size)
 
-    def _settle(self, rows: np.ndarray, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         require_integer("pool_size", self.pool_size)
         if self.shared_projections is not None:
             require_integer("shared_projections", self.shared_projections)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array, Rows, cast
 from ..fields import (
     LARGEST,
     Check,
@@ -37,6 +38,7 @@ from .heuristics import different_rows, draw_seed
 SAMPLED = 40_000  # patches from which the whitening is learned
 REGULARIZED = 0.1  # what is added to the variances of normalized patches before they are whitened
 RANGE = 255.0  # of pixels, in whose units the contrast is given
+AT_ONCE = 64  # pictures whose pooled columns are held at a time, where their spread is measured
 BULK = 0.999  # this quantile of |x| is the range of pixels that are not bytes
 LEAST_SPREAD = 1e-3  # of a column, in units of the usual one: what hardly varies is not blown up
 
@@ -117,6 +119,7 @@ class PatchFeatures(Basis):
     """
 
     kind = PatchMap  # type: ignore[assignment]
+    map_: PatchMap  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -208,7 +211,7 @@ class PatchFeatures(Basis):
             raise ValueError(f"image_shape={self.image_shape!r} has {pixels} pixels; X has {columns} columns.")
         return Geometry(height, width, channels, patch_size, stride, grid)
 
-    def _fit_rows(self, rows: Any, largest: float) -> Self:
+    def _fit_rows(self, rows: Rows, largest: float) -> Self:
         require_integer("n_filters", self.n_filters)
         require_choice("filters", self.filters, ["patches", "random"])
         require_choice("pooling", self.pooling, ["auto", *POOLINGS])
@@ -220,12 +223,12 @@ class PatchFeatures(Basis):
         self.seed_ = draw_seed(self.random_state)
         rows = to_dense(different_rows(rows))
         quantizer = choose_quantizer(rows, may_shift=False) if self.is_integer else None
-        pixels = rows.astype(np.float64) if quantizer is None else quantizer(rows).astype(np.float64)
+        pixels = rows.astype(np.float64) if quantizer is None else cast(quantizer(rows), "float64")
         start = self._first_map(pixels, geometry, quantizer)
         self._keep(self._with_spread(self._with_filters(start, pixels), rows))
         return self
 
-    def _first_map(self, pixels: np.ndarray, geometry: Geometry, quantizer: Quantizer | None) -> PatchMap:
+    def _first_map(self, pixels: Array, geometry: Geometry, quantizer: Quantizer | None) -> PatchMap:
         """The map of random filters, with contrast and whitening of sampled patches; columns have no spread yet."""
         bytes_given = quantizer is not None and quantizer.high == 255
         reach = RANGE if bytes_given else float(np.quantile(np.abs(pixels), BULK)) or 1.0
@@ -259,7 +262,7 @@ class PatchFeatures(Basis):
         """Whether features of patches are never negative."""
         return self.basis is None or getattr(self.basis, "activation", None) in ("relu", "sigmoid")
 
-    def _sampled(self, pixels: np.ndarray, geometry: Geometry, name: str, most: int) -> np.ndarray:
+    def _sampled(self, pixels: Array, geometry: Geometry, name: str, most: int) -> np.ndarray:
         """Pairs (picture, patch), each pair at most once, drawn from a stream."""
         pairs = len(pixels) * geometry.count
         order = np.argsort(Stream(self.seed_, name).bits(0, pairs)[:, 0], kind="stable")[: min(most, pairs)]
@@ -277,7 +280,7 @@ class PatchFeatures(Basis):
             few = np.clip(np.rint(CODES * few), -127, 127).astype(np.int8)
         return inner.fit_sample(few, float(np.abs(few).max())).map_
 
-    def _with_filters(self, start: PatchMap, pixels: np.ndarray) -> PatchMap:
+    def _with_filters(self, start: PatchMap, pixels: Array) -> PatchMap:
         """The map with sampled patches as its directions, if asked for: whitened, and as long as normal ones."""
         self.filter_places_ = np.empty((0, 2), dtype=np.int64)
         if self.filters == "random":
@@ -300,21 +303,26 @@ class PatchFeatures(Basis):
         directions = whitened / np.where(lengths > 0, lengths, 1.0) * np.sqrt(whitened.shape[1])
         return start.with_filters(directions)
 
-    def _with_spread(self, start: PatchMap, rows: np.ndarray) -> PatchMap:
+    def _with_spread(self, start: PatchMap, rows: Array) -> PatchMap:
         """The map with the centre and spread that its columns have on sampled pictures."""
-        pooled = [start.pooled_values(rows[part]) for part in np.array_split(np.arange(len(rows)), -(-len(rows) // 16))]
-        values = np.concatenate(pooled)
-        centre, spread = values.mean(axis=0), values.std(axis=0)
+        first, total, squares = None, 0.0, 0.0  # sums of differences from a few pictures, which are small
+        for at in range(0, len(rows), AT_ONCE):
+            values = start.pooled_values(rows[at : at + AT_ONCE])
+            first = values.mean(axis=0) if first is None else first
+            values -= first
+            total, squares = total + values.sum(axis=0), squares + np.square(values).sum(axis=0)
+        mean = total / len(rows)
+        centre, spread = first + mean, np.sqrt((squares / len(rows) - mean**2).clip(min=0.0))
         usual = float(np.median(spread[spread > 0])) if (spread > 0).any() else 1.0
         # In few digits, so that they do not hang on the last bits of a sum.
         spread = np.maximum(spread, LEAST_SPREAD * usual).astype(np.float32)
         return start.with_spread(centre.astype(np.float32), spread)
 
     def _keep(self, made: PatchMap) -> None:
-        self.map_ = made  # type: ignore[assignment]
+        self.map_ = made
         self.scale_, self._n_features_out = made.scale, made.columns
 
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         raise NotImplementedError("patches are fitted as a whole")
 
     def _own_fields(self) -> dict[str, Any]:
@@ -324,7 +332,7 @@ class PatchFeatures(Basis):
     def bounds(self) -> Bounds:
         raise ValueError("there is no bound for pooled features of patches: ask the basis on patches.")
 
-    def _checked(self, X: MatrixLike, reset: bool = False) -> Any:
+    def _checked(self, X: MatrixLike, reset: bool = False) -> Rows:
         pictures = len(getattr(X, "shape", ())) > 2
         return super()._checked(X.reshape(len(X), -1) if pictures else X, reset)  # type: ignore[union-attr,arg-type]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..arrays import Rows
+from ..kernels.ridge import Activation
 from ..maps.quantize import fixed_point, round_digits
 from ..maps.ridge_functions import PORTABLE, RidgeMap, activation_table, table_cell
 from ..maps.rows import row_norms
@@ -79,7 +80,7 @@ class RandomRidge(Basis):
         self,
         n_components: int = 100,
         *,
-        activation: str | Callable[[np.ndarray], np.ndarray] = "sigmoid",
+        activation: Activation = "sigmoid",
         scale: float = 1.0,
         bias_scale: float = 1.0,
         precision: str | None = None,
@@ -92,7 +93,7 @@ class RandomRidge(Basis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: np.ndarray, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         if not callable(self.activation):
             require_choice("activation", self.activation, PORTABLE)
         require_positive("scale", self.scale)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..fields import LARGEST, Check, flag, number, shown, whole
 
 SEEDS = 1 << 64
@@ -33,7 +31,7 @@ def largest_factor(precision: str | None) -> float:
     return NARROW if precision == "float32" else LARGEST
 
 
-def require_like(name: str, value: object, expected: Any, precision: str | None) -> None:
+def require_like(name: str, value: object, expected: object, precision: str | None) -> None:
     """Refuse a fitted value from a file that is not of the kind that a fit gives."""
     widest = largest_factor(precision)
     sound = type(value) is type(expected)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Rows
 from ..maps.stumps import StumpsMap
 from ..typing import RandomStateLike
 from ..validation import require_choice, require_positive
@@ -82,7 +83,7 @@ class RandomStumps(Basis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: np.ndarray, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         require_choice("thresholds", self.thresholds, ["uniform", "normal"])
         if isinstance(self.radius, str):
             require_choice("radius", self.radius, ["max"])

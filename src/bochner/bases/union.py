@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Rows
 from ..fields import LARGEST, either, names, nothing, number, require_fields, several, text, whole
 from ..maps import PRECISIONS, Union
 from ..maps.union import is_sparse
@@ -76,7 +77,12 @@ class BasisUnion(Basis):
     """
 
     def __init__(
-        self, bases: Any, *, weights: Any = "auto", precision: str | None = None, random_state: RandomStateLike = None
+        self,
+        bases: Sequence[Basis],
+        *,
+        weights: str | Sequence[float] | np.ndarray = "auto",
+        precision: str | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.bases = bases
         self.weights = weights
@@ -138,7 +144,7 @@ class BasisUnion(Basis):
 
     # ---- the scikit-learn face ----
 
-    def _fit_rows(self, rows: Any, largest: float) -> Self:
+    def _fit_rows(self, rows: Rows, largest: float) -> Self:
         parts, weights = [clone(part) for part in self.parts], self._given_weights()
         if self.precision is not None:
             require_choice("precision", self.precision, PRECISIONS)
@@ -159,13 +165,13 @@ class BasisUnion(Basis):
         self.map_ = Union([part.map_ for part in parts], weights.tolist())  # type: ignore[assignment]
         self.scale_, self._n_features_out = self.map_.scale, self.map_.columns
 
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         raise NotImplementedError("parts settle their own numbers")
 
     def _own_fields(self) -> dict[str, Any]:
         raise NotImplementedError("a union has no fields of its own")
 
-    def _checked(self, X: Any, reset: bool = False) -> Any:
+    def _checked(self, X: Rows, reset: bool = False) -> Rows:
         bytes_too = ["uint8", "int8"] if self.is_integer else []  # parts look closer at what they are given
         return checked_rows(self, X, ["float64", "float32", *bytes_too], reset)
 

@@ -1,16 +1,19 @@
 """Speed, honestly: ours, each peer that is installed, and a measured limit, in one run; no number without a check."""
 
 from ..machine import machine
+from .cluster import bench_cluster
 from .features import bench_features
 from .fit import bench_fit
 from .fwht import bench_fwht, time_shape
 from .gpu import bench_gpu
 from .gram import bench_gram
 from .limits import bench_limits
+from .pictures import bench_pictures
 from .softmax import bench_softmax
 from .timing import Entry
 
 BENCHES = {
+    "cluster": bench_cluster,
     "limits": bench_limits,
     "fwht": bench_fwht,
     "features": bench_features,
@@ -18,7 +21,8 @@ BENCHES = {
     "fit": bench_fit,
     "softmax": bench_softmax,
     "gpu": bench_gpu,
+    "pictures": bench_pictures,
 }
-PROCESSOR = tuple(name for name in BENCHES if name != "gpu")  # what "all" is
+ALL = tuple(name for name in BENCHES if name not in ("cluster", "pictures", "gpu"))  # what "all" is
 
-__all__ = ["BENCHES", "PROCESSOR", "Entry", "machine", "time_shape"]
+__all__ = ["ALL", "BENCHES", "Entry", "machine", "time_shape"]

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
 from .. import Fastfood, GatedLinear, RandomBins, RandomFourier, RandomMaxout, RandomStumps, ops
+from ..arrays import is_csr
 from ..bases import Basis
 from .limits import BYTES, CODES, DIVISIONS, FLOATS, SUMS
 from .timing import Entry, best_time, check
@@ -142,7 +143,7 @@ def checked(name: str, basis: Basis, data: np.ndarray) -> int:
     if fast.dtype.kind == "i" and not hasattr(fast, "nnz"):
         close = np.array_equal(fast, slow)
     check(name, bool(close))
-    made = sum(part.nbytes for part in (fast.data, fast.indices)) if hasattr(fast, "nnz") else fast.nbytes
+    made = sum(part.nbytes for part in (fast.data, fast.indices)) if is_csr(fast) else fast.nbytes
     return (few.nbytes + int(made)) * len(data) // len(few)
 
 

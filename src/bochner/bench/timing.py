@@ -23,7 +23,7 @@ class Entry:
     amount: float
     unit: str
     note: str = ""
-    costs: dict[str, float] = field(default_factory=dict)  # in units of bench/limits.py
+    costs: dict[str, float] = field(default_factory=dict)  # in units of bench/limits.py, or as they are named
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

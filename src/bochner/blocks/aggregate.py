@@ -75,7 +75,7 @@ class SumOf(Aggregate[Any]):
     def of(self, block: Block) -> Any:
         """The share of one block."""
 
-    def step(self, partial: Any, block: Block) -> Any:
+    def step(self, partial: object, block: Block) -> Any:
         part = self.of(block)
         if partial is None:
             return part

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from ..arrays import Array, arange, like, namespace, to_host
+from ..blocks.aggregate import P
 from ..streams import Stream
 from ..typing import MatrixLike
 from .aggregate import AfterMap, Aggregate
@@ -36,7 +37,8 @@ class Block(NamedTuple):
     kept : ndarray or None
         Where rows were left out, the places of those that are here, counted from `start`.
     state : dict or None
-        What passes over kept blocks leave for the next one.
+        What passes over kept blocks leave for the next one. What has a name with an underscore in front only saves
+        work, and may be gone.
 
     Examples
     --------
@@ -115,6 +117,8 @@ class Blocks(ABC):
     n_rows: int
     n_columns: int
     recipe: Any = None  # how columns of a table became numbers, if they did
+    names: list[Any] | None = None  # of columns that are numbers as they come, if they have names
+    engine: Any = None  # who folds these rows; None is whoever the settings say
 
     @abstractmethod
     def read(self, start: int, stop: int) -> Block:
@@ -237,7 +241,7 @@ class Blocks(ABC):
         """
         return {"rows": self.n_rows, "columns": self.n_columns}
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         """Compute what an aggregate makes of all rows.
 
         Rows are folded partition by partition by the engine of the settings, and the partial results are combined along
@@ -271,6 +275,53 @@ class Blocks(ABC):
             The rows.
         """
         return self
+
+    def surveyed(self) -> Blocks:
+        """Return these rows once all is known of them that models ask: how many they are, and their recipe.
+
+        Returns
+        -------
+        Blocks
+            The rows.
+        """
+        return self
+
+    def on(self, client: Any) -> Blocks:
+        """Return the same rows, to be worked through on a Dask cluster.
+
+        What is reduced has the same bits there as here. Files are read by the workers, which must be able to open them
+        by the same names; rows in memory are sent.
+
+        Parameters
+        ----------
+        client : distributed.Client
+            The client of the cluster.
+
+        Returns
+        -------
+        Blocks
+            The rows.
+        """
+        from .dask import RemoteBlocks
+
+        return RemoteBlocks(self, client)
+
+    def opened_as(self, kind: Callable[..., Any], *arguments: Any) -> Any:
+        """Return other Blocks that are made by looking at these, wherever these are read.
+
+        Parameters
+        ----------
+        kind : callable
+            From Blocks and the arguments to Blocks.
+        *arguments : object
+            The arguments.
+
+        Returns
+        -------
+        Blocks
+            What it makes of these.
+        """
+        return kind(self, *arguments)
 
     def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
         """Return the blocks of a partition, to be sent to who folds it.
@@ -348,6 +399,7 @@ class WrappedBlocks(Blocks):
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
         self.n_rows, self.n_columns, self.recipe = blocks.n_rows, blocks.n_columns, blocks.recipe
+        self.names, self.engine = blocks.names, blocks.engine
 
     @property
     def present(self) -> int:
@@ -368,7 +420,7 @@ class WrappedBlocks(Blocks):
     def fingerprint(self) -> dict[str, Any]:
         return self.blocks.fingerprint()
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         # By way of the blocks themselves: they may keep a record of their sums.
         return self.blocks.reduce(aggregate, title=title)
 
@@ -403,7 +455,7 @@ class MappedBlocks(WrappedBlocks):
     def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
         return map(self.function, self.blocks.shuffled(rows, stream, without))
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         return self.blocks.reduce(AfterMap(aggregate, self.function), title=title)
 
     def unrecorded(self) -> Blocks:

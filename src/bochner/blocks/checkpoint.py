@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import storage
+from ..blocks.aggregate import P
 from .aggregate import Aggregate
 from .base import Blocks, WrappedBlocks
 from .engine import Folded, reduce
@@ -91,7 +92,7 @@ class Journal:
             raise storage.BadFileError(f"the checkpoint in {str(self.folder)!r} {OLD}")
         return state
 
-    def _save(self, name: str, state: Any) -> None:
+    def _save(self, name: str, state: object) -> None:
         try:
             storage.save(self._path(name), KIND, VERSIONS[-1], state, self.known)
         except OSError as error:
@@ -121,7 +122,7 @@ class CheckpointedBlocks(WrappedBlocks):
     def unrecorded(self) -> Blocks:
         return self.blocks
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         record = PartitionRecord.opened(self.journal, aggregate, Plan.of(aggregate, self.n_rows))
         return reduce(self.blocks, aggregate, title, record)
 

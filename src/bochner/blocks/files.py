@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..lazy import has_cluster
 from ..tables.encoder import TableEncoder
 from ..tables.encoder_recipe import learned_recipe, recipe_of
 from ..tables.recipe import Recipe, SparseRecipe
@@ -17,7 +18,7 @@ from ..validation import option, require_choice, require_integer
 from .base import Block, Blocks, stack
 from .formats.base import Choice, Csv, MisreadError, Table
 from .partitions import rows_per_block
-from .paths import format_of, matching
+from .paths import format_of, matching, require_local, size_of
 from .progress import Progress
 from .regroup import regroup
 
@@ -28,13 +29,41 @@ MOST_CATEGORIES = 10_000
 class TableBlocks(Blocks):
     """Rows of a table, made numbers by a recipe as they are read."""
 
-    recipe: Recipe
+    def __init__(self, table: Table, recipe: Recipe | Learning, missing: str | None = None) -> None:
+        """`missing` says what to do with missing values, if that is not what the recipe says.
 
-    def __init__(self, table: Table, recipe: Recipe, missing: str | None = None) -> None:
-        """`missing` says what to do with missing values, if that is not what the recipe says."""
-        self.table, self.recipe = table, recipe
-        self.encoder = recipe if missing in (None, recipe.missing) else with_missing(recipe, missing)
-        self.n_rows, self.n_columns = table.n_rows, recipe.n_columns
+        A recipe that is still to be learned is learned when it, or the number of rows, is first asked for.
+        """
+        self.table, self._recipe, self._missing = table, recipe, missing
+
+    def surveyed(self) -> TableBlocks:
+        """These rows, with their recipe."""
+        if isinstance(self._recipe, Learning):
+            self._recipe = self._recipe(self.table)
+        return self
+
+    @property
+    def recipe(self) -> Recipe:
+        """How columns become numbers."""
+        found = self.surveyed()._recipe
+        assert not isinstance(found, Learning)
+        return found
+
+    @property
+    def encoder(self) -> Recipe:
+        """The same, with what is to be done with missing values here."""
+        recipe = self.recipe
+        return recipe if self._missing in (None, recipe.missing) else with_missing(recipe, str(self._missing))
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        """Number of rows."""
+        return self.surveyed().table.n_rows
+
+    @property
+    def n_columns(self) -> int:  # type: ignore[override]
+        """Number of columns that come out."""
+        return self.recipe.n_columns
 
     def read(self, start: int, stop: int) -> Block:
         return next(self.stream(start, stop - start))
@@ -85,7 +114,7 @@ def with_missing(recipe: Recipe, missing: str) -> Recipe:
 
 
 def read(
-    source: Any,
+    source: object,
     target: str | int | None = None,
     *,
     weight: str | int | None = None,
@@ -107,13 +136,14 @@ def read(
     """Read rows of files in blocks, which models fit without ever holding all of them.
 
     Files may be Parquet, Arrow, CSV, lines of JSON, .npy, HDF5 or svmlight, and text may be compressed. One pass over
-    the rows learns how columns become numbers; the result keeps it as `recipe`.
+    the rows learns how columns become numbers; the result keeps it as `recipe`. Where there is a Dask client, that pass
+    waits until it is needed, since `.on(client)` lets a worker make it.
 
     Parameters
     ----------
     source : str, path-like, list, frame or table
         A path, a pattern such as 'part-*.parquet' (in the order of names) or a list of paths; or a frame or Arrow
-        table.
+        table. Paths may be addresses such as 's3://bucket/part-*.parquet', for which fsspec knows a file system.
     target : str or int, default=None
         Column of the targets; a number for matrices. For .npy it may be another .npy file, for HDF5 another dataset;
         svmlight has its own targets.
@@ -180,12 +210,32 @@ def read(
         if format == "svmlight":
             return sparse_blocks(files, n_columns, recipe if encoder is None else encoder, choice)
         table = open_table(files, format, choice, Csv(header, delimiter or delimiter_of(files), encoding), rows)
-    if recipe is not None:
-        return TableBlocks(table, followed(recipe, table, missing, decimal), missing)
-    if encoder is not None:
-        plain = learn(table, False, missing or "mean", "auto", categories, decimal)
-        return TableBlocks(table, learned_recipe(encoder, plain, table.chunks(0, SURVEYED)))
-    return TableBlocks(table, learn(table, standardize, missing or "refuse", text, categories, decimal))
+    learning = Learning(standardize, missing, text, categories, decimal, recipe, encoder)
+    blocks = TableBlocks(table, learning, None if recipe is None else missing)
+    # With a cluster at hand, its workers may be meant to read the rows: they are not looked at before they are needed.
+    return blocks if table.travels and has_cluster() else blocks.surveyed()
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How the recipe of a table is learned, by the settings of `read`: one pass over the rows, or two."""
+
+    standardize: bool
+    missing: str | None
+    text: str
+    categories: int
+    decimal: str | None
+    recipe: Recipe | SparseRecipe | None
+    encoder: TableEncoder | None
+
+    def __call__(self, table: Table) -> Recipe:
+        if self.recipe is not None:
+            return followed(self.recipe, table, self.missing, self.decimal)
+        if self.encoder is not None:
+            plain = learn(table, False, self.missing or "mean", "auto", self.categories, self.decimal)
+            return learned_recipe(self.encoder, plain, table.chunks(0, SURVEYED))
+        how = self.standardize, self.missing or "refuse", self.text, self.categories, self.decimal
+        return learn(table, *how)
 
 
 def require_words(text: str, missing: str | None, decimal: str | None) -> None:
@@ -221,6 +271,7 @@ def sparse_blocks(
     """Rows of svmlight files, which have no columns to choose."""
     from .formats.svmlight import SvmlightBlocks
 
+    require_local(files, "svmlight")
     if choice.weight is not None or choice.drop:
         raise ValueError("svmlight rows have no column of weights and none to drop.")
     if isinstance(recipe, TableEncoder | Recipe):
@@ -308,9 +359,10 @@ def followed(recipe: Recipe | SparseRecipe, table: Table, missing: str | None, d
 
 def open_table(files: list[str], format: str, choice: Choice, csv: Csv, rows: str | None) -> Table:
     for file in files:
-        if Path(file).stat().st_size == 0:
+        if size_of(file) == 0:
             raise ValueError(f"{file!r} is empty.")
     if format in ("npy", "hdf5"):
+        require_local(files, format)
         from .formats.dense import open_hdf5, open_npy
 
         return open_npy(files, choice) if format == "npy" else open_hdf5(files, choice, rows)
@@ -323,7 +375,7 @@ def delimiter_of(files: list[str]) -> str:
     return "\t" if any(ending == ".tsv" for ending in Path(files[0]).suffixes) else ","
 
 
-def frame_table(frame: Any, choice: Choice) -> Table:
+def frame_table(frame: object, choice: Choice) -> Table:
     from .formats.arrow import ArrowTable, arrow_table
 
     return ArrowTable(arrow_table(frame), choice)

@@ -14,7 +14,7 @@ from .files import TableBlocks, read
 from .memory import MemoryBlocks
 
 
-def encoded_frame(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, Recipe] | None:
+def encoded_frame(X: object, y: object) -> tuple[np.ndarray, np.ndarray, Recipe] | None:
     """A frame of more than plain numbers as numbers, its targets, and the recipe learned; None for anything else."""
     if not is_frame(X) or is_plain(X):
         return None
@@ -27,7 +27,7 @@ def encoded_frame(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, Recipe] | Non
     return blocks.read(0, blocks.n_rows).X, target_values(y), blocks.recipe
 
 
-def frame_blocks(X: Any, y: Any, weight: Any) -> Blocks | None:
+def frame_blocks(X: object, y: object, weight: object) -> Blocks | None:
     """The rows of a frame that holds more than plain numbers, in blocks with their recipe; None for anything else."""
     encoded = encoded_frame(X, y)
     if encoded is None:

@@ -1,28 +1,31 @@
 """What stays with a block from one pass to the next: the form it was made into, and a state of its own.
 
 It is known by the pass's key and by the first row of the block, and it stays where the block is folded: in this
-process, or in the worker process that has the partition.
+process, or in the worker process that has the partition. Workers of a cluster come and go: what they keep only saves
+work there, and states travel with the partition, to and fro.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import uuid
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..config import get_config
 from .aggregate import Aggregate, P, Wrapped
 from .base import Block, Blocks
-from .engine import reduce
+from .engine import Engine, engine_of, reduce
 
+State = dict[str, Any]
 _stores: dict[str, dict[int, Any]] = {}
 _numbers = itertools.count()
-released: list[str] = []  # keys that nobody needs any more; worker processes are told
+alive: set[str] = set()  # keys that passes of this program go on with
+process = uuid.uuid4().hex  # worker processes of several machines keep things for several programs
 
 
 def drop(key: str) -> None:
@@ -30,11 +33,49 @@ def drop(key: str) -> None:
     _stores.pop(key, None)
 
 
-def release(key: str) -> None:
-    """The same here, and in worker processes when they are next spoken to."""
+def release(key: str, engine: Engine) -> None:
+    """The same here, and where else the engine keeps things."""
     drop(key)
-    if get_config()["engine"] != "threads":
-        released.append(key)
+    alive.discard(key)
+    engine.release(key)
+
+
+def keys_of(process: str) -> set[str]:
+    """The keys of a program under which something is kept here."""
+    return {key for key in _stores if key.startswith(process)}
+
+
+def is_kept(key: str, starts: Iterable[int]) -> bool:
+    """Whether the made blocks that begin with these rows are all here."""
+    store = _stores.get(key, {})
+    return all(isinstance(store.get(start), Block) for start in starts)
+
+
+def lasting(key: str, starts: Iterable[int]) -> dict[int, State]:
+    """The states of blocks, without what only saves work."""
+    store, found = _stores.get(key, {}), {}
+    for start in starts:
+        known = store.get(start)
+        state = known.state if isinstance(known, Block) else known
+        found[start] = {name: value for name, value in (state or {}).items() if not is_fleeting(name)}
+    return found
+
+
+def receive(key: str, states: dict[int, State]) -> None:
+    """Set the states of blocks to those of the last pass, wherever that was."""
+    store = _stores.setdefault(key, {})
+    for start, state in states.items():
+        known = store.get(start)
+        if not isinstance(known, Block):
+            store[start] = dict(state)
+        elif known.state is not None:
+            for name in [name for name in known.state if not is_fleeting(name)]:
+                del known.state[name]
+            known.state.update(state)
+
+
+def is_fleeting(name: object) -> bool:
+    return isinstance(name, str) and name.startswith("_")
 
 
 @dataclass(frozen=True)
@@ -79,11 +120,13 @@ class KeptBlocks:
     ) -> None:
         self.blocks, self.make, self.rows, self.keeps = blocks, make, rows, keeps
         self.recorded = blocks.is_recorded and (recorded or not keeps)
-        self.key = f"{os.getpid()}-{next(_numbers)}"
+        self.key = f"{process}-{os.getpid()}-{next(_numbers)}"
+        alive.add(self.key)
         self._complete = False
-        weakref.finalize(self, release, self.key)
+        self.engine = engine_of(blocks)
+        weakref.finalize(self, release, self.key, self.engine)
 
-    def reduce(self, aggregate: Aggregate[Any], title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], title: str = "") -> P:
         """The one verb, on the made blocks."""
         step = StepWithStore(aggregate, self.make, self.key, self.rows, self.keeps)
         if self._complete:
@@ -91,7 +134,7 @@ class KeptBlocks:
         if self.recorded and not aggregate.leaves_state:
             return self.blocks.reduce(step, title=title)
         total = self.blocks.unrecorded().reduce(step, title=title)
-        self._complete = self.keeps and not self.recorded
+        self._complete = self.keeps and not self.recorded and self.engine.keeps
         return total
 
 

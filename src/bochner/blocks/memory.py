@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import like, to_numpy
+from ..arrays import Rows, like, to_numpy
 from ..streams import Stream, sample_rows
 from .base import Block, Blocks, shuffle
 
@@ -18,7 +18,7 @@ LOOKED_AT = 1000  # rows that stand for all when memory maps are told apart
 class MemoryBlocks(Blocks):
     """X with y and sample weights, sliced by rows. A memory map is read a block at a time."""
 
-    def __init__(self, X: Any, y: Any = None, weight: Any = None, *, recipe: Any = None) -> None:
+    def __init__(self, X: Rows, y: Any = None, weight: Any = None, *, recipe: Any = None) -> None:
         self.X, self.y, self.weight, self.recipe = X, y, weight, recipe
         self.n_rows, self.n_columns = (int(size) for size in X.shape)
         self._mapped = is_mapped(X)

@@ -19,7 +19,8 @@ from .aggregate import Aggregate
 LARGEST = 1 << 14  # rows of a block; more than this gains nothing
 LARGEST_ON_DEVICE = 1 << 16  # there a block is a handful of launches; sums of so many 8-bit products fit 32 bits
 TOGETHER = 4  # blocks that have the room of one where several are folded side by side
-SHARE = 32  # of the memory budget, this part at most may be partials that wait to be combined
+SHARE = 16  # of the memory budget, this part at most may be partials that wait to be combined
+LEVELS = 11  # of a tree of partials that have room: with 1024 partitions, many workers have some each
 SMALL = 1 << 24  # bytes of a partial that are nothing
 
 
@@ -58,7 +59,7 @@ class Plan:
             return cls(n_rows, aggregate.rows or rows_per_block(TOGETHER * aggregate.width))
         rows = aggregate.rows or rows_per_block(aggregate.width)
         room = max(memory_budget() // SHARE, SMALL) // max(aggregate.partial_bytes, 1)
-        most = 1 << max(min(room, 7) - 1, 0)  # a tree over 2^k partitions keeps k + 1 partials
+        most = 1 << max(min(room, LEVELS) - 1, 0)  # a tree over 2^k partitions keeps k + 1 partials
         return cls(n_rows, rows, max(1, -(-n_rows // (rows * most))))
 
     def __len__(self) -> int:
@@ -85,22 +86,23 @@ class Tree:
         self.count, self.combine = count, combine
         self.nodes: dict[Node, Any] = dict(nodes or {})
 
-    def add(self, number: int, partial: Any) -> None:
-        """The partial of one partition; None if it had no rows."""
-        level, place = 0, number
+    def add(self, number: int, partial: Any, level: int = 0) -> None:
+        """The partial of one partition, or of a node of that level; None if it had no rows."""
+        place = number
         while self._size(level) > 1:
             other = place ^ 1
             if other >= self._size(level):  # nothing beside it: it goes up as it is
                 pass
             elif (level, other) in self.nodes:
                 beside = self.nodes.pop((level, other))
-                partial = self._both(beside, partial) if other < place else self._both(partial, beside)
+                partial = self.both(beside, partial) if other < place else self.both(partial, beside)
             else:
                 break
             level, place = level + 1, place // 2
         self.nodes[level, place] = partial
 
-    def _both(self, left: Any, right: Any) -> Any:
+    def both(self, left: Any, right: Any) -> Any:
+        """Two partials as one; None is that of no rows."""
         if left is None or right is None:
             return right if left is None else left
         return self.combine(left, right)
@@ -108,11 +110,28 @@ class Tree:
     def _size(self, level: int) -> int:
         return -(-self.count >> level)
 
+    def inside(self, level: int, place: int) -> range:
+        """The partitions that a node stands for."""
+        return range(place << level, min((place + 1) << level, self.count))
+
+    def covering(self, numbers: list[int], level: int) -> list[Node]:
+        """Nodes up to this level that stand for these partitions, which ascend, and no others."""
+        left, found = set(numbers), []
+        for number in numbers:
+            if number not in left:
+                continue
+            highest = level
+            while number % (1 << highest) or not left.issuperset(self.inside(highest, number >> highest)):
+                highest -= 1
+            found.append((highest, number >> highest))
+            left.difference_update(self.inside(*found[-1]))
+        return found
+
     def missing(self) -> list[int]:
         """The partitions that are not yet there."""
         there: set[int] = set()
         for level, place in self.nodes:
-            there.update(range(place << level, min((place + 1) << level, self.count)))
+            there.update(self.inside(level, place))
         return [number for number in range(self.count) if number not in there]
 
     @property

@@ -17,13 +17,15 @@ FORMATS = {
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 
 
-def matching(source: Any) -> list[str]:
+def matching(source: object) -> list[str]:
     """The files that a path, a pattern or a list of them names, in order."""
     if isinstance(source, list | tuple):
         return [file for part in source for file in matching(part)]
     if not isinstance(source, str | os.PathLike):
         raise ValueError(f"a path, a pattern, a frame or an Arrow table is expected; got {type(source).__name__}.")
     name = os.fspath(source)
+    if is_address(name):
+        return remote_files(name)
     if Path(name).is_dir():
         files = sorted(
             str(file) for file in Path(name).iterdir() if file.is_file() and not file.name.startswith((".", "_"))
@@ -34,6 +36,49 @@ def matching(source: Any) -> list[str]:
         pattern = any(sign in name for sign in "*?[")
         raise FileNotFoundError(f"no file matches {name!r}." if pattern else f"there is no file {name!r}.")
     return files
+
+
+def is_address(name: str) -> bool:
+    """Whether a path names a file system too, as s3://bucket/rows.parquet does."""
+    return "://" in name
+
+
+def file_system(name: str) -> tuple[Any, str]:
+    """What fsspec opens such a file by, and its path there."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise ImportError(f'reading {name!r} needs fsspec: pip install "bochner[dask]".') from None
+    try:
+        found: tuple[Any, str] = url_to_fs(name)
+    except (ImportError, ValueError) as error:
+        raise ValueError(f"{name!r} cannot be read: {str(error).rstrip('.')}.") from None
+    return found
+
+
+def remote_files(name: str) -> list[str]:
+    """The files that an address or a pattern of them names, in order, by their addresses."""
+    system, path = file_system(name)
+    if system.isdir(path):
+        found = [file for file in system.ls(path, detail=False) if not file.rsplit("/", 1)[-1].startswith((".", "_"))]
+    else:
+        found = system.glob(path) if any(sign in path for sign in "*?[") else [path] if system.exists(path) else []
+    if not found:
+        raise FileNotFoundError(f"no file matches {name!r}.")
+    return [system.unstrip_protocol(file) for file in sorted(found)]
+
+
+def size_of(file: str) -> int:
+    if not is_address(file):
+        return Path(file).stat().st_size
+    system, path = file_system(file)
+    return int(system.size(path) or 0)
+
+
+def require_local(files: list[str], format: str) -> None:
+    """Refuse addresses where a format is read from disks of this machine alone."""
+    if any(is_address(file) for file in files):
+        raise ValueError(f"{format} files are read by their paths, not by addresses such as {files[0]!r}: copy them.")
 
 
 def format_of(files: list[str], format: str | None) -> str:

@@ -35,6 +35,7 @@ class ProcessEngine(Engine):
     def __init__(self) -> None:
         self.workers: list[Worker] = []
         self.owner = 0
+        self.released: list[str] = []  # keys that nobody needs any more; workers are told when they are next spoken to
         atexit.register(self.close)
 
     def fold(
@@ -48,7 +49,7 @@ class ProcessEngine(Engine):
         waiting: dict[Connection, Iterator[int]] = {}
         travels = blocks.part(0, 0, plan.rows) is None
         try:
-            message = sendable(("begin", get_config() | {"engine": "threads"}, aggregate, plan, tuple(kept.released),
+            message = sendable(("begin", get_config() | {"engine": "threads"}, aggregate, plan, tuple(self.released),
                                 blocks if travels else None))  # fmt: skip
             for number, worker in enumerate(self.workers):
                 mine = [k for k in missing if k * len(self.workers) // len(plan) == number]
@@ -56,7 +57,7 @@ class ProcessEngine(Engine):
                     worker.pipe.send_bytes(message)
                     waiting[worker.pipe] = iter(mine)
                     self._send(worker.pipe, waiting, None if travels else blocks, plan)
-            kept.released.clear()
+            self.released.clear()
             while waiting:
                 for pipe in wait(list(waiting)):
                     assert isinstance(pipe, Connection)
@@ -78,6 +79,9 @@ class ProcessEngine(Engine):
         partition = plan[number]
         rows = None if blocks is None else blocks.part(partition.start, partition.stop, plan.rows)
         pipe.send_bytes(sendable(("fold", partition, rows)))
+
+    def release(self, key: str) -> None:
+        self.released.append(key)
 
     def _start(self, count: int) -> None:
         if len(self.workers) == count and self.owner == os.getpid() and all(w.process.is_alive() for w in self.workers):
@@ -109,7 +113,7 @@ class Worker:
         far.close()
 
 
-def sendable(message: Any) -> bytes:
+def sendable(message: object) -> bytes:
     try:
         return pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -153,7 +157,7 @@ def serve(pipe: Connection, count: int) -> None:
             pipe.send_bytes(answered(answer))
 
 
-def answered(answer: Any) -> bytes:
+def answered(answer: object) -> bytes:
     try:
         return pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # an error of a kind that does not pickle

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TextIO
+from typing import Annotated, Protocol, TextIO
 
 import numpy as np
 from cyclopts import App, Parameter
@@ -22,6 +22,7 @@ from ..bases import Basis
 from ..blocks import Blocks
 from ..kernels import Kernel
 from ..solvers import Solution
+from ..typing import MatrixLike
 
 app = App(
     name="bochner",
@@ -114,7 +115,7 @@ class FittedModel(Protocol):
     solution_: Solution
     fit_intercept: bool
 
-    def predict(self, X: Any) -> np.ndarray: ...
+    def predict(self, X: MatrixLike) -> np.ndarray: ...
 
     def explain_fit(self) -> str: ...
 

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.table import Table
 
-from ..bench import BENCHES, PROCESSOR, Entry, machine
+from ..bench import ALL, BENCHES, Entry, machine
 from ..storage import replacing
 from .app import Printing, app, show
 
 
 @app.command
 def bench(
-    what: Literal["limits", "fwht", "features", "gram", "fit", "softmax", "gpu", "all"],
+    what: Literal["cluster", "pictures", "gpu", "limits", "fwht", "features", "gram", "fit", "softmax", "all"],
     /,
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
@@ -25,20 +25,21 @@ def bench(
 ) -> None:
     """Measure ours, each peer that is installed, and a limit, in one run; refuse if a result is wrong.
 
-    Peers: fht-cpu, scikit-learn, torch, numpy and BLAS.
+    Peers: fht-cpu, scikit-learn, torch, LightGBM, numpy and BLAS.
 
     Parameters
     ----------
     what
-        limits (of the machine), fwht, features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA),
-        gpu (fits, transforms and pictures on a GPU), or all of them but the last.
+        cluster (Dask workers on this machine; minutes), pictures (MNIST and Fashion-MNIST, each peer for as many
+        seconds as ours; minutes), gpu (fits, transforms and pictures on a GPU), limits (of the machine), fwht,
+        features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA), or all but the first three.
     quick
         Smaller work, for a first look.
     out
         Write the results here too, as JSON with commit and hardware.
     """
     with printing.settings():
-        names = list(PROCESSOR) if what == "all" else [what]
+        names = list(ALL) if what == "all" else [what]
         entries = {name: BENCHES[name](quick) for name in names}
     result: dict[str, Any] = {"machine": machine(), "quick": quick}
     result["results"] = {name: [entry.to_json() for entry in found] for name, found in entries.items()}

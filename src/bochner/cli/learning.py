@@ -6,6 +6,7 @@ import inspect
 import os
 import shlex
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,6 +18,7 @@ import bochner
 
 from ..bases import REGISTRY, Basis
 from ..blocks import Blocks
+from ..lazy import collections
 from ..models.auto.base import AutoModel
 from ..models.base import RandomFeatureModel
 from ..models.target_codes import looks_like_labels
@@ -54,6 +56,7 @@ def fit(
     seed: int = 0,
     sums: Annotated[bool, Parameter(negative="")] = False,
     checkpoint: Path | None = None,
+    dask: str | None = None,
     reading: Reading = Reading(),  # noqa: B008
     printing: Printing = Printing(),  # noqa: B008
 ) -> None:
@@ -101,6 +104,9 @@ def fit(
     checkpoint
         A folder for checkpoints. If the command is interrupted, run it again: it resumes where it stopped and ends with
         the same bits. The folder is removed once the model is saved.
+    dask
+        The address of a Dask scheduler, such as tcp://host:8786, whose workers read the files and do the work; the
+        model has the same bits.
     """
     require_writable(out)
     begun = time.perf_counter()
@@ -109,6 +115,7 @@ def fit(
         given = {
             "basis": basis, "components": components, "loss": loss, "bandwidth": bandwidth, "pool_size": pool_size,
             "alpha": alpha, "solver": solver, "precision": precision, "sums": sums, "checkpoint": checkpoint,
+            "dask": dask,
         }  # fmt: skip
         refuse_settings({**given, **vars(reading)})
         with printing.settings():
@@ -118,9 +125,10 @@ def fit(
         return
     if sums:
         require_sums(loss, solver, alpha)
-    with printing.settings():
+    with printing.settings(), nullcontext() if dask is None else collections().connected(dask) as client:
         made = make_basis(basis, components, bandwidth, pool_size)
         blocks = reading.read(files, target)
+        blocks = blocks if client is None else blocks.on(client)
         model = make_model(blocks, task)
         model.set_params(
             basis=made, alpha=alpha if alpha in CRITERIA else number("alpha", alpha), solver=solver,

@@ -128,7 +128,7 @@ def arrays(load: Callable[..., Split], labelled: bool, seeded: bool, split: int,
     return FrameSplit(frame(found.X), found.y.astype(kind), frame(found.X_test), found.y_test.astype(kind))
 
 
-def frame(columns: Any) -> Any:
+def frame(columns: object) -> Any:
     """A pandas frame of an array, or of named columns."""
     try:
         import pandas as pd

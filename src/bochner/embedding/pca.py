@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..arrays import like, to_numpy
@@ -14,6 +15,7 @@ from ..bases.design import Design
 from ..bases.heuristics import SAMPLE
 from ..blocks import Blocks, MemoryBlocks, RowsLike
 from ..config import memory_budget
+from ..lazy import by_partitions
 from ..models.checks import Dtypes, check_rows, dtypes_for, meet_blocks, recipe_of, rows_to_predict
 from ..models.sampling import Sample
 from ..models.unlabelled import (
@@ -271,6 +273,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # ---- there and back ----
 
+    @by_partitions
     def transform(self, X: RowsLike) -> Any:
         """Compute the components of the rows of X: (features - mean) times components.
 
@@ -298,6 +301,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             out[rows] = self.design_.features(part) @ weights - offset
         return out
 
+    @by_partitions
     def inverse_transform(self, X: RowsLike) -> np.ndarray:
         """Guess the rows that have given components.
 
@@ -329,7 +333,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._inverse = WayBack.learned(images, dense, self.design_.scaler)
         return like(self._inverse(T), X)
 
-    def plot(self, X: RowsLike, labels: VectorLike | None = None, *, ax: Any = None) -> Any:
+    def plot(self, X: RowsLike, labels: VectorLike | None = None, *, ax: object = None) -> Any:
         """Draw the first two components of the rows of X, or of 10,000 sampled ones.
 
         Parameters
@@ -379,7 +383,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         require_finite(X)
         return MemoryBlocks(X)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

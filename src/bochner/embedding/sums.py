@@ -6,11 +6,12 @@ Both add, so that rows can come in any blocks and any number of calls.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, svd
 
+from ..arrays import Rows, cast
 from ..bases.design import Design
 from ..blocks import Block, SumOf
 from ..moments import Moments
@@ -39,7 +40,9 @@ def principal_of_moments(moments: Moments, scale: float, count: int) -> Principa
     if total <= NOISE * size:  # all rows are one
         covariance[:], total = 0.0, 0.0
     values, vectors = eigh(covariance, subset_by_index=[m - count, m - 1], overwrite_a=True)
-    return Principal(signed(vectors[:, ::-1].T), np.maximum(values[::-1], 0.0), total, centered.mean_z, moments.rows)
+    return Principal(
+        signed(vectors[:, ::-1].T), np.maximum(values[::-1], 0.0), total, np.asarray(centered.mean_z), moments.rows
+    )
 
 
 @dataclass
@@ -52,8 +55,8 @@ class Sketch:
     image: np.ndarray
 
     @classmethod
-    def of(cls, features: Any, probe: np.ndarray) -> Sketch:
-        wide = features.astype(np.float64)
+    def of(cls, features: Rows, probe: np.ndarray) -> Sketch:
+        wide = cast(features, "float64")
         square = wide.multiply(wide).sum() if hasattr(wide, "multiply") else np.vdot(wide, wide)
         sum_z = np.asarray(wide.sum(axis=0)).ravel()
         return cls(features.shape[0], sum_z, float(square), np.asarray(wide.T @ (wide @ probe)))

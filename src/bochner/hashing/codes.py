@@ -11,15 +11,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ops
-from ..arrays import Array, cast, dtype_name, like, to_numpy
+from ..arrays import Array, Rows, cast, dtype_name, like, to_numpy
 from ..bases.base import Basis, Bounds
 from ..fields import either, nothing, numbers, whole
 from ..kernels import Collision, Kernel
 from ..kernels.base import as_rows
-from ..maps import UnitMap, Units, Weights
+from ..maps import Drawn, UnitMap, Units, Weights
 from ..maps.base import read_only
 from ..maps.quantize import round_digits
 from ..maps.rows import require_arrays
@@ -49,13 +50,13 @@ class HashMap(UnitMap):
     def exact_kernel(self) -> Kernel:
         return Collision(self.pool_size)
 
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
         require_arrays(X, "the exact kernel")
         seen = (None if rows is None else as_rows(self.rows(rows)) for rows in (X, Z))
         origin = 0.0 if self.center is None else self.center
         return self.exact_kernel()(*(None if rows is None else rows - origin for rows in seen))
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Rows) -> np.dtype:
         return np.dtype(np.uint8 if self.pool_size <= 256 else np.uint16)
 
     @property
@@ -65,12 +66,12 @@ class HashMap(UnitMap):
     def first_column(self, unit: int) -> int:
         return unit
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         stream = Stream(self.seed, "hash")
         normal = stream.normal_int8 if self.is_integer else stream.normal
         return (normal(start * self.pool_size, stop * self.pool_size, self.inputs),)
 
-    def project(self, X: Any, weights: Weights) -> Array:
+    def project(self, X: Rows, weights: Weights) -> Array:
         """<w, x - center> of prepared rows: floats, or exact integers."""
         (directions,) = weights
         if self.is_integer:
@@ -88,10 +89,10 @@ class HashMap(UnitMap):
             return 0
         return ops.project(self.prepared(like(self.center[None, :], directions)), directions)
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         return cast(ops.winners(self.project(X, weights), self.pool_size), self.output_dtype(X).name)
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         if self.center is not None and bool((self._integer_offset(weights[0]) != 0).any()):
             return self.apply(X, weights)
         return cast(ops.project_winners(X, weights[0], self.pool_size), self.output_dtype(X).name)
@@ -280,7 +281,7 @@ class MaxoutHash(Basis):
         """Whether rounding may shift X: only if angles are not seen from the origin."""
         return bool(self.center)
 
-    def _fit_rows(self, rows: Any, largest: float) -> Self:
+    def _fit_rows(self, rows: Rows, largest: float) -> Self:
         require_integer("n_codes", self.n_codes)
         require_integer("pool_size", self.pool_size, 2)
         if self._q > LARGEST_POOL:
@@ -289,7 +290,7 @@ class MaxoutHash(Basis):
             require_choice("precision", self.precision, PRECISIONS)
         return super()._fit_rows(rows, largest)
 
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: Rows, largest: float) -> None:
         self.scale_ = 1.0
         mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
         # A few digits, so that it does not hang on the last bits of a sum.
@@ -310,7 +311,7 @@ class MaxoutHash(Basis):
             raise ValueError("the center has another number of columns")
         return basis
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags

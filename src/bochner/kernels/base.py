@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..streams import Stream
+from ..typing import MatrixLike
 from ..validation import require_positive
 
 
@@ -312,7 +313,7 @@ class Product(Coordinatewise):
         return self.quantile(uniforms)
 
 
-def as_rows(X: Any) -> np.ndarray:
+def as_rows(X: MatrixLike) -> np.ndarray:
     """A dense float64 matrix."""
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     if X.ndim != 2:

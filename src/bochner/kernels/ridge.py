@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,8 +24,11 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 
+Activation: TypeAlias = str | Callable[[Array], Array]
+
+
 def activation_function(
-    activation: str | Callable[[Array], Array],
+    activation: Activation,
 ) -> Callable[[Array], Array]:
     """Return the function of a name, or the callable itself.
 
@@ -111,7 +115,7 @@ class Ridge(Kernel):
     array([[0.5]])
     """
 
-    activation: str | Callable[[np.ndarray], np.ndarray] = "sigmoid"
+    activation: Activation = "sigmoid"
     scale: float = 1.0
     bias_scale: float = 1.0
 
@@ -129,9 +133,7 @@ class Ridge(Kernel):
         return out
 
 
-def _hermite_series(
-    activation: Callable[[np.ndarray], np.ndarray], a: np.ndarray, c: np.ndarray, rho: np.ndarray
-) -> np.ndarray:
+def _hermite_series(activation: Callable[[Array], Array], a: np.ndarray, c: np.ndarray, rho: np.ndarray) -> np.ndarray:
     """sum_k rho^k f_k(a) f_k(c) with the Hermite coefficients f_k of s(a g): fast unless |rho| is near 1 (Mehler)."""
     grid = np.linspace(-REACH, REACH, 8001)
     root = np.exp(-0.25 * grid**2) * ((grid[1] - grid[0]) / np.sqrt(2.0 * np.pi)) ** 0.5
@@ -145,7 +147,7 @@ def _hermite_series(
     return total
 
 
-def _expectation(activation: Callable[[np.ndarray], np.ndarray], a: float, c: float, rho: float, step: float) -> float:
+def _expectation(activation: Callable[[Array], Array], a: float, c: float, rho: float, step: float) -> float:
     """E[s(a g) s(c g')] for correlation rho: trapezoid rule along g + g' and g - g', each as fine as needed."""
     total = 0.0
     shares = np.sqrt(0.5 + 0.5 * rho), np.sqrt(0.5 - 0.5 * rho)

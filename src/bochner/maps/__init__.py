@@ -15,10 +15,30 @@ from .ridge_functions import RidgeMap
 from .stumps import StumpsMap
 from .threshold import ThresholdMap
 from .union import Union
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 __all__ = [
-    "LIMITS", "PRECISIONS", "AxisCellsMap", "BinsMap", "CellsMap", "DesignMap", "FastfoodMap", "FeatureMap",
-    "FixedFourierMap", "FourierMap", "GatedMap", "MaxoutMap", "Metric", "ObliqueCellsMap", "PatchMap", "RidgeMap",
-    "StumpsMap", "ThresholdMap", "Union", "UnitMap", "Units", "Weights",
+    "LIMITS",
+    "PRECISIONS",
+    "AxisCellsMap",
+    "BinsMap",
+    "CellsMap",
+    "DesignMap",
+    "Drawn",
+    "FastfoodMap",
+    "FeatureMap",
+    "FixedFourierMap",
+    "FourierMap",
+    "GatedMap",
+    "MaxoutMap",
+    "Metric",
+    "ObliqueCellsMap",
+    "PatchMap",
+    "RidgeMap",
+    "StumpsMap",
+    "ThresholdMap",
+    "Union",
+    "UnitMap",
+    "Units",
+    "Weights",
 ]  # fmt: skip

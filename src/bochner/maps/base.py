@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..arrays import Array, dtype_name
+from ..arrays import Array, Rows, dtype_name
 from ..ops import NotFiniteError
 from ..validation import require_finite, require_integer, require_numbers
 from .rows import as_matrix, in_precision
@@ -66,7 +66,7 @@ class FeatureMap(ABC):
     # ---- what a map declares ----
 
     @abstractmethod
-    def evaluate(self, X: Any) -> Any:
+    def evaluate(self, X: Rows) -> Rows:
         """Compute the features of rows that `rows` has made.
 
         Parameters
@@ -96,7 +96,7 @@ class FeatureMap(ABC):
         """
 
     @abstractmethod
-    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         """Compute the features a few columns at a time, where all of them would be too many to hold.
 
         Parameters
@@ -160,7 +160,7 @@ class FeatureMap(ABC):
         """
 
     @abstractmethod
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
         """Compute the exact kernel that the features approximate.
 
         Parameters
@@ -176,7 +176,7 @@ class FeatureMap(ABC):
             The kernel matrix k(x_i, z_j).
         """
 
-    def local_linear(self, X: Any, coefficients: Array) -> Array:
+    def local_linear(self, X: Rows, coefficients: Array) -> Array:
         """Compute the slopes around each row of a linear function of the features, for locally linear maps.
 
         Parameters
@@ -193,7 +193,7 @@ class FeatureMap(ABC):
         """
         raise ValueError(f"{self.name} is not locally linear; RandomMaxout and GatedLinear are.")
 
-    def slopes(self, X: Any, coefficients: Array) -> Array:
+    def slopes(self, X: Rows, coefficients: Array) -> Array:
         """Compute the gradients at rows of a linear function of float features, for maps that have slopes.
 
         Parameters
@@ -212,7 +212,7 @@ class FeatureMap(ABC):
 
     # ---- what all maps can do ----
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Rows) -> Rows:
         """Compute the features of the rows of X.
 
         Parameters
@@ -233,7 +233,7 @@ class FeatureMap(ABC):
         require_finite(rows)  # which says where
         raise refused
 
-    def rows(self, X: Any, finite: bool = True) -> Any:
+    def rows(self, X: Rows, finite: bool = True) -> Rows:
         """Return X as the map takes it: dense or CSR, of the right width, in its precision, and finite.
 
         Parameters
@@ -250,7 +250,7 @@ class FeatureMap(ABC):
         """
         return in_precision(self.checked(X, self.is_integer and self.takes_bytes), self.precision, finite)
 
-    def checked(self, X: Any, bytes_stay: bool) -> Any:
+    def checked(self, X: Rows, bytes_stay: bool) -> Rows:
         """Return X as a dense or CSR matrix of the right width.
 
         Parameters
@@ -296,7 +296,7 @@ class FeatureMap(ABC):
         """Numbers that the features of a row take in memory: one for each column, unless they are sparse."""
         return self.columns
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Rows) -> np.dtype:
         """Return the type of the features of rows X.
 
         Parameters
@@ -367,7 +367,7 @@ class FeatureMap(ABC):
             raise ValueError(f"{self.precision!r} is no precision")
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: object) -> Rows:
     """A hashable stand-in that is equal for equal values; classes count as themselves, not by their names."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
@@ -380,7 +380,7 @@ def frozen(value: Any) -> Any:
     return value
 
 
-def read_only(array: Any, dtype: DTypeLike = np.float64) -> np.ndarray:
+def read_only(array: object, dtype: DTypeLike = np.float64) -> np.ndarray:
     """A copy that cannot be written to."""
     copy = np.array(array, dtype=dtype)
     copy.flags.writeable = False

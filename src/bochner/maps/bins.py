@@ -14,11 +14,12 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
+from ..arrays import Rows
 from ..fields import LARGEST, number, whole
 from ..kernels import Binning, Kernel
 from ..streams import Stream
 from .rows import require_arrays
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,7 +42,7 @@ class BinsMap(UnitMap):
     def exact_kernel(self) -> Kernel:
         return Binning(self.bandwidth)
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Rows) -> np.dtype:
         return np.dtype(np.int8) if self.is_integer else super().output_dtype(X)
 
     @property
@@ -57,18 +58,18 @@ class BinsMap(UnitMap):
     def tile_count(self, columns: int) -> int:
         return 1
 
-    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         if first == 0:
             yield slice(0, self.columns), self(X)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         d = self.inputs
         pitch = self.bandwidth * Stream(self.seed, "pitch").gamma(2.0, start, stop, d)
         shift = pitch * Stream(self.seed, "shift").uniform(start, stop, d)
         words = Stream(self.seed, "hash").bits(start, stop, 2 * (d + 1)).astype(np.uint64)
         return shift, pitch, (words[:, 0::2] << np.uint64(32)) | words[:, 1::2]
 
-    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply(self, X: Rows, weights: Weights) -> np.ndarray:
         """Compute the column and sign of the cell of each row in some grids, as one code each.
 
         Parameters
@@ -87,7 +88,7 @@ class BinsMap(UnitMap):
 
     apply_integer = apply
 
-    def evaluate(self, X: Any) -> scipy.sparse.csr_matrix:
+    def evaluate(self, X: Rows) -> scipy.sparse.csr_matrix:
         require_arrays(X, "sparse features, which RandomBins makes")
         n = X.shape[0]
         tiles = list(self.work(X, 0, self.n_grids, ops.has_fast("bins", X) and not scipy.sparse.issparse(X)))

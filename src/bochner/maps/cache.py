@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Same
 from ..config import memory_budget
 
 
@@ -18,11 +18,11 @@ class WeightCache:
     """Recently drawn weights, bounded in bytes and in number."""
 
     def __init__(self) -> None:
-        self._entries: OrderedDict[Any, tuple[Array, ...]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[Any, ...]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def get(self, key: Any, draw: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
+    def get(self, key: Hashable, draw: Callable[[], tuple[Same, ...]]) -> tuple[Same, ...]:
         try:
             hash(key)
         except TypeError:  # a parameter that cannot be compared, such as an unhashable callable

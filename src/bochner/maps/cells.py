@@ -14,19 +14,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from .. import ops
-from ..arrays import Array, constant, empty
+from ..arrays import Array, Rows, cast, constant, empty
 from ..fields import Check, either, nothing, numbers, whole
 from ..kernels import AxisCells, Kernel, ObliqueCells
 from ..streams import Stream
 from .base import read_only
 from .rows import require_arrays
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 DEEPEST = 16  # comparisons of a tree
 SPARSE_DEPTH = 3  # from which on cells are CSR: an eighth of the columns is filled, or less
@@ -42,7 +42,7 @@ class CellsMap(UnitMap):
     checks: ClassVar[dict[str, Check]] = {"depth": whole(1, DEEPEST), "columns": whole(1, 2**31)}
 
     @abstractmethod
-    def cells(self, X: Any, weights: Weights) -> Array:
+    def cells(self, X: Rows, weights: Weights) -> Array:
         """Return the cell of each row in some trees, 0 to 2^depth - 1, as int32.
 
         Parameters
@@ -80,7 +80,7 @@ class CellsMap(UnitMap):
     def first_column(self, unit: int) -> int:
         return min(unit * self.cells_of_tree, self.columns)
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Rows) -> np.dtype:
         return np.dtype(np.int8) if self.is_integer else super().output_dtype(X)
 
     def _units_per_tile(self, columns: int) -> int:
@@ -89,12 +89,12 @@ class CellsMap(UnitMap):
 
     # ---- features ----
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         return self._filled(self.cells(X, weights), X)
 
     apply_integer = apply
 
-    def of_units(self, X: Any, first: int, last: int) -> Any:
+    def of_units(self, X: Rows, first: int, last: int) -> Rows:
         if self.is_sparse:
             require_arrays(X, f"sparse features, which RandomCells of depth {SPARSE_DEPTH} and more makes")
         width = self.first_column(last) - self.first_column(first)
@@ -102,7 +102,7 @@ class CellsMap(UnitMap):
         features = self._rows_of(cells, X) if self.is_sparse else self._filled(cells, X)
         return features if features.shape[1] == width else features[:, :width]
 
-    def _cells_of(self, X: Any, first: int, last: int) -> Array:
+    def _cells_of(self, X: Rows, first: int, last: int) -> Array:
         tiles = list(self.work(X, first, last))
         if len(tiles) == 1:
             return self.cells(self.prepared(X), self.weights_beside(X, first, last))
@@ -117,12 +117,12 @@ class CellsMap(UnitMap):
         """What the column of a cell holds."""
         return 1.0 if self.is_integer else float(np.sqrt(self.cells_of_tree / self.columns))
 
-    def _filled(self, cells: Array, X: Any) -> Array:
+    def _filled(self, cells: Array, X: Rows) -> Array:
         """Dense features of whole trees."""
         height = constant(self.height, tuple(cells.shape), cells, self.output_dtype(X).name)
         return ops.gates(cells, height, self.cells_of_tree)
 
-    def _rows_of(self, cells: np.ndarray, X: Any) -> scipy.sparse.csr_matrix:
+    def _rows_of(self, cells: Array, X: Rows) -> scipy.sparse.csr_matrix:
         """The same as a CSR matrix, whose columns ascend in each row."""
         n, trees = cells.shape
         shape = (n, trees * self.cells_of_tree)
@@ -162,7 +162,7 @@ class AxisCellsMap(CellsMap):
     def units(self) -> Units:
         return Units(self.trees, 2 * self.depth + 1, self.depth)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         columns = self._drawn_columns(start, stop)
         which = Stream(self.seed, "thresholds").integers(start, stop, self.thresholds.shape[1], self.depth)
         return columns.astype(np.int32), self.thresholds[columns, which], self._flips(start, stop)
@@ -175,7 +175,7 @@ class AxisCellsMap(CellsMap):
         drawn = np.searchsorted(below, stream.uniform(start, stop, self.depth) * below[-1], side="right")
         return np.minimum(drawn, np.flatnonzero(self.column_weights)[-1])
 
-    def cells(self, X: Any, weights: Weights) -> Array:
+    def cells(self, X: Rows, weights: Weights) -> Array:
         return ops.cells(X, *weights)
 
     def exact_kernel(self) -> Kernel:
@@ -206,7 +206,7 @@ class ObliqueCellsMap(CellsMap):
     def units(self) -> Units:
         return Units(self.trees, self.depth * (self.inputs + 1) + 1, self.depth)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         depth, stream = self.depth, Stream(self.seed, "directions")
         which = Stream(self.seed, "anchors").integers(start, stop, len(self.anchors), depth).ravel()
         if self.quantizer is None:
@@ -214,11 +214,11 @@ class ObliqueCellsMap(CellsMap):
             thresholds = np.einsum("td,td->t", directions, self.anchors[which])
         else:
             directions = stream.normal_int8(start * depth, stop * depth, self.inputs)
-            codes = self.quantizer(self.anchors).astype(np.int32)
+            codes = cast(self.quantizer(self.anchors), "int32")
             thresholds = np.einsum("td,td->t", directions.astype(np.int32), codes[which])
         return directions, thresholds.reshape(-1, depth), self._flips(start, stop)
 
-    def cells(self, X: Any, weights: Weights) -> Array:
+    def cells(self, X: Rows, weights: Weights) -> Array:
         directions, thresholds, flips = weights
         projections = X @ directions.T if self.quantizer is None else ops.project(X, directions)
         places = np.arange(len(directions), dtype=np.int32).reshape(-1, self.depth)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import Array, cast, dtype_name, namespace
+from ..arrays import Array, Rows, cast, dtype_name, namespace
 from .base import FeatureMap
 from .linear import LinearPart
 from .rows import require_arrays, to_dense
@@ -64,10 +64,10 @@ class DesignMap(FeatureMap):
 
     # ---- features ----
 
-    def rows(self, X: Any, finite: bool = True) -> Any:
+    def rows(self, X: Rows, finite: bool = True) -> Rows:
         return self.checked(X, bytes_stay=True)  # the parts look closer at what they are given
 
-    def evaluate(self, X: Any) -> Any:
+    def evaluate(self, X: Rows) -> Rows:
         features = self.map(self._scaled(X))
         if self.linear is None:
             return features
@@ -79,7 +79,7 @@ class DesignMap(FeatureMap):
     def tile_count(self, columns: int) -> int:
         return self._linear_tiles + self.map.tile_count(columns)
 
-    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         """The tile of the linear part comes first."""
         X, start = self.rows(X), self.linear_columns
         if first < self._linear_tiles:
@@ -91,10 +91,10 @@ class DesignMap(FeatureMap):
     def _linear_tiles(self) -> int:
         return int(self.linear is not None)
 
-    def _scaled(self, X: Any) -> Any:
+    def _scaled(self, X: Rows) -> Rows:
         return X if self.scaler is None else self.scaler(X)
 
-    def _linear_values(self, X: Any, dtype: np.dtype) -> Array:
+    def _linear_values(self, X: Rows, dtype: np.dtype) -> Array:
         assert self.linear is not None
         dense = to_dense(X)
         dense = dense if self.scaler is None else self.scaler.within(dense)
@@ -114,7 +114,7 @@ class DesignMap(FeatureMap):
     def entries(self) -> int:
         return self.linear_columns + self.map.entries
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Rows) -> np.dtype:
         return self.map.output_dtype(None if X is None else self._scaled(X[:1]))
 
     def truncated(self, columns: int) -> DesignMap:
@@ -126,7 +126,7 @@ class DesignMap(FeatureMap):
     def prefix_scale(self, widest: DesignMap) -> float | np.ndarray:
         return self._beside(self.map.prefix_scale(widest.map))
 
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
         require_arrays(X, "the exact kernel")
         X, Z = self.rows(X), None if Z is None else self.rows(Z)
         features = self.map.exact_gram(self._scaled(X), None if Z is None else self._scaled(Z))
@@ -135,7 +135,7 @@ class DesignMap(FeatureMap):
         left, right = (self._linear_values(rows, np.dtype(np.float64)) for rows in (X, X if Z is None else Z))
         return features + left @ right.T
 
-    def local_linear(self, X: Any, coefficients: Array) -> Array:
+    def local_linear(self, X: Rows, coefficients: Array) -> Array:
         X = self.rows(X)
         local = self.map.local_linear(self._scaled(X), coefficients[self.linear_columns :])
         if self.scaler is not None:

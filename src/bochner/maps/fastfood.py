@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, dtype_name
+from ..arrays import Array, Rows, dtype_name
 from ..fields import either, nothing, numbers, whole
 from ..kernels import Radial
 from .base import read_only
 from .frequencies import TURN, FrequencyMap, turns_to_words
 from .hadamard import draw_expansions, padded_size
-from .units import Units, Weights
+from .units import Drawn, Units, Weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,7 +49,7 @@ class FastfoodMap(FrequencyMap):
     def first_column(self, unit: int) -> int:
         return min(2 * unit * self.size, self.columns)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         size = self.size
         expansion = draw_expansions(self.seed, start, stop, size, self.is_integer)
         assert isinstance(self.kernel, Radial)
@@ -99,12 +99,12 @@ class FastfoodMap(FrequencyMap):
                 f"{factors.shape}."
             )
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         *expansion, calibration, words, kept = weights
         angles, height = self.as_angles(words, dtype_name(X)), self.height(dtype_name(X))
         return ops.fastfood_cos_sin(X, *expansion, calibration, int(kept), angles, height)
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         *expansion, multipliers, words, kept = weights
         table = self.cosine_table()
         return ops.fastfood_cos_sin_integer(X, *expansion, self.shift, multipliers.ravel(), int(kept), words, table)

@@ -6,17 +6,17 @@ Drawn: nothing. Kernel: the mean of cos<w_j, x - z> over the frequencies themsel
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, dtype_name
+from ..arrays import Array, Rows, dtype_name
 from ..fields import numbers
 from ..kernels import Kernel
 from .base import read_only
 from .frequencies import TURN, WaveMap, turns_to_words
-from .units import Units, Weights
+from .units import Drawn, Units, Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class FixedFourierMap(WaveMap):
     def wave_vectors(self) -> np.ndarray:
         return self.frequencies
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         words, table = self.phase_words(start, stop), self.frequencies[start:stop]
         if not self.is_integer:
             return table.copy(), words
@@ -81,11 +81,11 @@ class FixedFourierMap(WaveMap):
     def phase_words(self, start: int, stop: int) -> np.ndarray:
         return turns_to_words(self.phases[max(0, start - self._pairs) : max(0, stop - self._pairs)] / TURN)
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         table, words = weights
         return ops.dense_cos_sin(X, table, self.as_angles(words, dtype_name(X)), self.height(dtype_name(X)))
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         table, words = weights
         return ops.cos_sin_integer(ops.project_phase(X, table), words, self.cosine_table())
 

@@ -6,19 +6,19 @@ Drawn: one frequency per pair of columns. Kernel: any shift-invariant one (Bochn
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.stats import qmc
 
 from .. import ops, portable
-from ..arrays import Array, dtype_name
+from ..arrays import Array, Rows, dtype_name
 from ..fields import flag, text
 from ..kernels import Coordinatewise, NormalMixture, Radial, ShiftInvariant
 from ..streams import Stream, int8_normal_deviation, uniform_from_bits
 from .frequencies import TURN, FrequencyMap, turns_to_words
 from .hadamard import give_length
-from .units import Units, Weights
+from .units import Drawn, Units, Weights
 
 SOBOL_LIMIT = qmc.Sobol.MAXDIM
 SAMPLINGS = ("iid", "orthogonal", "qmc")
@@ -49,7 +49,7 @@ class FourierMap(FrequencyMap):
     def is_prefix(self, columns: int) -> bool:
         return not self.pairs or super().is_prefix(columns)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         words = self.phase_words(start, stop)
         if self.is_integer:
             return (*self._integer_frequencies(start, stop), words)
@@ -62,11 +62,11 @@ class FourierMap(FrequencyMap):
             alone = stop - 1 if odd_and_last else stop
         return self.drawn_phases(alone, stop)
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         directions, words = weights
         return ops.dense_cos_sin(X, directions, self.as_angles(words, dtype_name(X)), self.height(dtype_name(X)))
 
-    def apply_into(self, out: Array, X: Any, weights: Weights) -> None:
+    def apply_into(self, out: Array, X: Rows, weights: Weights) -> None:
         if self.is_integer:
             super().apply_into(out, X, weights)
             return
@@ -78,7 +78,7 @@ class FourierMap(FrequencyMap):
             return ops.has_fast("project_cos_sin", X) and not isinstance(self.kernel, Coordinatewise)
         return ops.projects_dense(X)
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         *directions, words = weights
         if len(directions) == 1:
             return ops.cos_sin_integer(ops.project_phase(X, directions[0]), words, self.cosine_table())
@@ -136,14 +136,14 @@ class FourierMap(FrequencyMap):
             groups.append((q * np.sign(np.diagonal(r))).T)
         return np.vstack(groups)[start % d :][: stop - start]
 
-    def _integer_frequencies(self, start: int, stop: int) -> Weights:
+    def _integer_frequencies(self, start: int, stop: int) -> Drawn:
         """int8 normal directions with a phase multiplier each; 32-bit phases where coordinates have another law."""
         assert self.quantizer is not None
         kernel, per_code = self.kernel, self.quantizer.step / (TURN * self.bandwidth)
         if isinstance(kernel, Coordinatewise):
             return (turns_to_words(self._coordinates(kernel, start, stop) * per_code),)
         directions, lengths = self._integer_directions(start, stop)
-        return directions, turns_to_words(lengths * per_code)
+        return np.asarray(directions), np.asarray(turns_to_words(lengths * per_code))
 
     def _integer_directions(self, start: int, stop: int) -> Weights:
         """int8 normal directions, and what each is to be multiplied by for bandwidth 1."""

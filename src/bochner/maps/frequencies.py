@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, cast
+from ..arrays import Same, cast
 from ..fields import Check, number, require_sound, whole
 from ..kernels import Kernel
 from ..kernels.base import ShiftInvariant
@@ -35,8 +35,7 @@ class WaveMap(UnitMap):
 
     def wave_phases(self, dtype: str = "float64") -> np.ndarray:
         """The phases b of the last frequencies, whose cosines stand alone, as floats."""
-        phases: np.ndarray = self.as_angles(self.phase_words(0, self.units.number), dtype)
-        return phases
+        return self.as_angles(self.phase_words(0, self.units.number), dtype)
 
     def wave_vectors(self) -> np.ndarray:
         """The frequencies w as real numbers, one a row, of integers too: features are waves in <w, x>."""
@@ -46,7 +45,7 @@ class WaveMap(UnitMap):
         """The phases of those units that have one column each, in units of 2^-32 turns."""
         raise NotImplementedError
 
-    def as_angles(self, words: Array, dtype: str) -> Array:
+    def as_angles(self, words: Same, dtype: str) -> Same:
         """Phases in radians, from units of 2^-32 turns."""
         return cast(cast(words, "float64") * (TURN * 2.0**-32), dtype)
 

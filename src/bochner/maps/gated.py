@@ -7,18 +7,18 @@ Unit l is a q-vector that is zero but for entry argmax_j <w_j, x>, which holds <
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from .. import ops
-from ..arrays import Array, arange, cast, constant, namespace, scalar
+from ..arrays import Array, Rows, arange, cast, constant, namespace, scalar
 from ..fields import flag, whole
 from ..kernels import Gated, Kernel
 from ..streams import Stream
 from .rows import require_arrays
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,7 +59,7 @@ class GatedMap(UnitMap):
     def is_prefix(self, columns: int) -> bool:
         return columns % self.pool_size == 0
 
-    def local_linear(self, X: Any, coefficients: Array) -> Array:
+    def local_linear(self, X: Rows, coefficients: Array) -> Array:
         """Compute the slopes around each row: sum_l c_(l, winner) v_l / sqrt(units).
 
         Parameters
@@ -86,14 +86,14 @@ class GatedMap(UnitMap):
             out[rows] += moveaxis(moveaxis(chosen, 2, 1) @ values, 1, 2) / np.sqrt(self.unit_count)
         return out
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         d, q = self.inputs, self.pool_size
         gates, values = Stream(self.seed, "gates"), Stream(self.seed, "values")
         if self.is_integer:
             return gates.normal_int8(start * q, stop * q, d), values.normal_int8(start, stop, d)
         return gates.normal(start * q, stop * q, d), values.normal(start, stop, d)
 
-    def _open_gates(self, X: Any, weights: Weights) -> tuple[Array, Array]:
+    def _open_gates(self, X: Rows, weights: Weights) -> tuple[Array, Array]:
         """The winner of each unit and the number it lets through."""
         gates, values = weights
         if self.is_integer:
@@ -104,12 +104,12 @@ class GatedMap(UnitMap):
         through *= scalar(1.0 / np.sqrt(self.unit_count), through)
         return ops.dense_winners(X, gates, self.pool_size), through
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         return ops.gates(*self._open_gates(X, weights), self.pool_size)
 
     apply_integer = apply
 
-    def of_units(self, X: Any, first: int, last: int) -> Any:
+    def of_units(self, X: Rows, first: int, last: int) -> Rows:
         if not self.sparse_output:
             return super().of_units(X, first, last)
         require_arrays(X, "sparse features, which GatedLinear(sparse_output=True) makes")

@@ -49,7 +49,7 @@ class LinearPart:
         farthest = np.minimum(np.where(largest > HEAVY, FARTHER, BEYOND) * largest, REACH)
         unit = [round_digits(max(float(f) / LARGEST, STEP / PARTS), 8) for f in farthest]
         part = cls(robust.center, robust.spread, np.ones(rows.shape[1]), np.array(unit))
-        deviation = part.values(rows.astype(np.float64)).std(axis=0)
+        deviation = np.std(part.values(rows.astype(np.float64)), axis=0)
         there = deviation > 1e-12
         weights = [round_digits(weight / d, 8) if t else 0.0 for d, t in zip(deviation, there, strict=True)]
         return replace(part, weight=np.array(weights))

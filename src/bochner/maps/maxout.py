@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, cast, constant, dtype_name, like, namespace, scalar
+from ..arrays import Array, Rows, cast, constant, dtype_name, like, namespace, scalar
 from ..fields import either, flag, nothing, whole
 from ..kernels import Kernel, Maxout, maximum_mean
 from ..streams import Stream, int8_normal_deviation
-from .hadamard import Expansion, draw_expansions, padded_size
+from .hadamard import draw_expansions, padded_size
 from .quantize import round_digits
 from .rows import row_norms, squared_lengths, to_dense
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 CALIBRATION_SHIFT = 24  # fractional bits of the calibration of integer Hadamard projections
 
@@ -77,7 +77,7 @@ class MaxoutMap(UnitMap):
             return unit * self.columns
         return min(unit * self.size, self.columns) if self.structured else unit
 
-    def local_linear(self, X: Any, coefficients: Array) -> Array:
+    def local_linear(self, X: Rows, coefficients: Array) -> Array:
         """Compute the slopes around each row: sum_l c_l (w_winner - mu_q x/|x|) / sqrt(m), since |x| = <x/|x|, x>.
 
         Parameters
@@ -110,7 +110,7 @@ class MaxoutMap(UnitMap):
             out -= maximum_mean(self.pool_size) * unit[:, :, None] * coefficients.sum(axis=0)
         return out / np.sqrt(self.columns)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         d, q = self.inputs, self.pool_size
         if self.structured:
             return self._draw_structured(start, stop)
@@ -129,7 +129,7 @@ class MaxoutMap(UnitMap):
         pool = self.shared_projections
         return ops.normal_int8(X, key, 0, pool, self.inputs), like(self._choices(pool), X)
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         centre, scale = self._float_centre(X)
         if self.is_plain:
             return ops.dense_maxout(X, weights[0], self.pool_size, centre, scale)
@@ -140,13 +140,13 @@ class MaxoutMap(UnitMap):
             h = self._pool(X @ weights[0].T, weights[1])
         return (h - centre[:, None]) * scale
 
-    def apply_into(self, out: Array, X: Any, weights: Weights) -> None:
+    def apply_into(self, out: Array, X: Rows, weights: Weights) -> None:
         if self.is_integer or not self.is_plain:
             super().apply_into(out, X, weights)
         else:
             ops.dense_maxout(X, weights[0], self.pool_size, *self._float_centre(X), out)
 
-    def _float_centre(self, X: Any) -> tuple[Array, Any]:
+    def _float_centre(self, X: Rows) -> tuple[Array, Any]:
         """mu_q |x| of each row, or zeros if the maxima are not centred; and the scale 1/sqrt(m)."""
         mean = maximum_mean(self.pool_size) if self.center else 0.0
         return cast(mean * row_norms(X), dtype_name(X)), scalar(1.0 / np.sqrt(self.columns), X)
@@ -156,19 +156,19 @@ class MaxoutMap(UnitMap):
             return False
         return ops.has_fast("project_maxout", X) if self.is_integer else ops.projects_dense(X)
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         centre, scale = self._integer_centre(X), (self.multiplier, self.rescale_shift, self.limit)
         if self.is_plain:
             return ops.project_maxout(X, weights[0], self.pool_size, centre, *scale)
         if self.structured:
             *expansion, multipliers, kept = weights
-            raw = ops.fastfood_integer(X, *Expansion(*expansion), self.shift)
+            raw = ops.fastfood_integer(X, *expansion, self.shift)
             h = self._pool_blocks(ops.calibrate(raw, multipliers.ravel(), CALIBRATION_SHIFT))[:, : int(kept)]
         else:
             h = self._pool(ops.project(X, weights[0]), weights[1])
         return ops.rescale(h - centre[:, None], *scale)
 
-    def apply_pooled(self, X: Any, weights: Weights, *pooling: Any) -> Array:
+    def apply_pooled(self, X: Rows, weights: Weights, *pooling: Any) -> Array:
         if not (self.is_integer and self.is_plain):
             return super().apply_pooled(X, weights, *pooling)
         scale = (self.multiplier, self.rescale_shift, self.limit)
@@ -211,7 +211,7 @@ class MaxoutMap(UnitMap):
             chosen[:, j] = np.where(taken, last, candidate)
         return chosen
 
-    def _draw_structured(self, start: int, stop: int) -> Weights:
+    def _draw_structured(self, start: int, stop: int) -> Drawn:
         """Group g of units has the expansions g q .. g q + q - 1: projection j of its units is a row of the j-th."""
         q, size = self.pool_size, self.size
         expansion = draw_expansions(self.seed, start * q, stop * q, size, self.is_integer)

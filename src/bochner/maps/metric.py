@@ -23,13 +23,13 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
-from ..arrays import Array, cast, dtype_name, like
+from ..arrays import Array, Rows, cast, dtype_name, is_csr, like
 from ..fields import numbers, require_sound
 from .base import FeatureMap, read_only
 from .cache import WEIGHTS
 from .quantize import Quantizer, choose_quantizer
 from .rows import in_precision, require_arrays, to_dense
-from .units import UnitMap, Weights
+from .units import Drawn, UnitMap
 
 LARGEST_CODE = 8191  # of an entry of the matrix: 14 bits
 MOST_BITS = 30  # of the shift
@@ -109,7 +109,7 @@ class Metric(FeatureMap):
             self._integers()  # which refuses what integers cannot hold
 
     @classmethod
-    def of(cls, feature_map: FeatureMap, matrix: Any, rows: Any) -> Metric:
+    def of(cls, feature_map: FeatureMap, matrix: Any, rows: Rows) -> Metric:
         """Make the map after a metric, with 8-bit codes of x where such are needed.
 
         Parameters
@@ -127,7 +127,7 @@ class Metric(FeatureMap):
             The map.
         """
         full = np.ndim(matrix) == 2 and feature_map.is_integer
-        return cls(feature_map, matrix, choose_quantizer(rows, not scipy.sparse.issparse(rows)) if full else None)
+        return cls(feature_map, matrix, choose_quantizer(rows, not is_csr(rows)) if full else None)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -141,7 +141,7 @@ class Metric(FeatureMap):
 
     # ---- x R ----
 
-    def moved(self, X: Any) -> Any:
+    def moved(self, X: Rows) -> Rows:
         """Compute x R, as the map takes it.
 
         Parameters
@@ -160,7 +160,7 @@ class Metric(FeatureMap):
         X, matrix = cast(X, dtype), like(self.matrix.astype(dtype), X)
         if self.matrix.ndim == 2:
             return X @ matrix
-        return scipy.sparse.csr_matrix(X.multiply(matrix)) if scipy.sparse.issparse(X) else X * matrix
+        return scipy.sparse.csr_matrix(X.multiply(matrix)) if is_csr(X) else X * matrix
 
     @staticmethod
     def _float_type(X: Array) -> str:
@@ -190,7 +190,7 @@ class Metric(FeatureMap):
         entries, offset, shift = WEIGHTS.get((self.identity(), "integers"), self._integers)
         return IntegerMatrix(entries, offset, int(shift))
 
-    def _integers(self) -> Weights:
+    def _integers(self) -> Drawn:
         assert self.quantizer is not None
         unit = self.quantizer.step if self.target is None else self.target.step
         ratio = self.matrix * (self.quantizer.step / unit)
@@ -217,16 +217,16 @@ class Metric(FeatureMap):
 
     # ---- features ----
 
-    def rows(self, X: Any, finite: bool = True) -> Any:
+    def rows(self, X: Rows, finite: bool = True) -> Rows:
         return in_precision(self.checked(X, bytes_stay=True), None)  # it is x R that the map rounds to its precision
 
-    def evaluate(self, X: Any) -> Any:
+    def evaluate(self, X: Rows) -> Rows:
         return self.map(self.moved(X))
 
     def tile_count(self, columns: int) -> int:
         return self.map.tile_count(columns)
 
-    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         return self.map.tiles(self.moved(self.rows(X)), columns, first)
 
     @property
@@ -241,7 +241,7 @@ class Metric(FeatureMap):
     def entries(self) -> int:
         return self.map.entries
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Rows) -> np.dtype:
         if self.is_integer:
             return self.map.output_dtype(None)
         return np.dtype(self.precision or self._float_type(X))
@@ -255,17 +255,17 @@ class Metric(FeatureMap):
     def prefix_scale(self, widest: Metric) -> float | np.ndarray:
         return self.map.prefix_scale(widest.map)
 
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
         require_arrays(X, "the exact kernel")
         moved = (None if rows is None else self._moved_exactly(self.rows(rows)) for rows in (X, Z))
         return self.map.exact_gram(*moved)
 
-    def _moved_exactly(self, X: Any) -> np.ndarray:
+    def _moved_exactly(self, X: Rows) -> np.ndarray:
         """x R in float64, without the rounding of integer maps."""
         dense = to_dense(X).astype(np.float64)
         return dense @ self.matrix if self.matrix.ndim == 2 else dense * self.matrix
 
-    def local_linear(self, X: Any, coefficients: Array) -> Array:
+    def local_linear(self, X: Rows, coefficients: Array) -> Array:
         """Compute the slopes around each row: R times those of the map at x R.
 
         Parameters

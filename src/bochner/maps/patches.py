@@ -17,19 +17,20 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, cast, dtype_name, empty, is_torch, like, namespace
+from ..arrays import Array, Rows, cast, dtype_name, empty, is_torch, like, namespace
 from ..fields import LARGEST, number, numbers, require_sound, text, whole
 from ..ops import threads
 from ..validation import require_integer
 from .base import FeatureMap, read_only
 from .quantize import Quantizer
 from .rows import require_arrays, to_dense
-from .units import UnitMap
+from .units import UnitMap, Units
 
 POOLINGS = ("mean", "root", "max")
 CODES = 32.0  # codes of a deviation: of whitened pixels, and of 8-bit features; four deviations are within reach
 FINE = 2048.0  # the same for 14-bit features
 AT_ONCE = 1 << 21  # numbers of the patches of some pictures, and of their features in floats: they stay in a cache
+KEPT = 1 << 27  # bytes of patches that all tiles of columns share
 LEAST = 4  # pictures that are worth a thread
 MOST_WHITENING = 32767  # of an integer of 16 bits
 
@@ -195,22 +196,29 @@ class PatchMap(FeatureMap):
     # ---- features ----
 
     @property
+    def units(self) -> Units:
+        """Those of the map inside, each of which makes columns for every cell."""
+        return self.map.units
+
+    @property
     def codes_per_deviation(self) -> float:
         """What one deviation of a column is in integer features."""
         return CODES if self.map.limit <= 127 else FINE
 
-    def evaluate(self, X: Any) -> Any:
+    def evaluate(self, X: Rows) -> Rows:
         return self._of_units(to_dense(X), 0, self.map.units.number)
 
-    def _of_units(self, X: Array, first: int, last: int) -> Array:
-        """The columns of units first..last-1 of the map inside."""
+    def _of_units(self, X: Array, first: int, last: int, kept: Array | None = None) -> Array:
+        """The columns of units first..last-1 of the map inside; `kept` has the patches, if they are made already."""
         out = empty((X.shape[0], self._column(last) - self._column(first)), X, self.output_dtype(X).name)
         pictures = self._pictures_at_once(last - first)
 
         def some(rows: slice) -> None:
             for row in range(rows.start, rows.stop, pictures):
                 tile = slice(row, min(row + pictures, rows.stop))
-                out[tile] = self._finished(self.pool(self.patches(X[tile]), first, last), first, last)
+                count = self.geometry.count
+                here = self.patches(X[tile]) if kept is None else kept[tile.start * count : tile.stop * count]
+                out[tile] = self._finished(self.pool(here, first, last), first, last)
 
         if is_torch(X):
             some(slice(0, X.shape[0]))
@@ -252,7 +260,7 @@ class PatchMap(FeatureMap):
         values = values * like(shares.astype(dtype_name(values)), values)
         return namespace(values).sqrt(values) if self.pooling == "root" else values
 
-    def pooled_values(self, X: Any) -> np.ndarray:
+    def pooled_values(self, X: Rows) -> Array:
         """Compute the columns before they are of one spread: what their centre and spread are measured by.
 
         Parameters
@@ -265,7 +273,8 @@ class PatchMap(FeatureMap):
         ndarray of shape (n_pictures, columns)
             Means, roots or the largest; of integers sums, and roots of sums.
         """
-        values = self.pool(self.patches(self.rows(X)), 0, self.map.units.number).astype(np.float64)
+        values = self.pool(self.patches(self.rows(X)), 0, self.map.units.number)
+        values = cast(values, "float64")
         return np.sqrt(values) if self.is_integer and self.pooling == "root" else values
 
     def with_filters(self, filters: np.ndarray) -> PatchMap:
@@ -310,7 +319,7 @@ class PatchMap(FeatureMap):
         factor = like((1.0 / (self.spread[part] * np.sqrt(self.columns))).astype(dtype), pooled)
         return (pooled - like(self.centre[part].astype(dtype), pooled)) * factor
 
-    def rows(self, X: Any, finite: bool = True) -> Any:
+    def rows(self, X: Rows, finite: bool = True) -> Rows:
         X = super().rows(X, finite)
         return X if self.is_integer or dtype_name(X) in ("float32", "float64") else cast(X, "float64")
 
@@ -323,11 +332,13 @@ class PatchMap(FeatureMap):
     def tile_count(self, columns: int) -> int:
         return -(-self.map.units.number // self._units_per_tile(columns))
 
-    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         rows, count, step = to_dense(self.rows(X)), self.map.units.number, self._units_per_tile(columns)
+        size = rows.shape[0] * self.geometry.count * self.geometry.pixels_of_patch
+        kept = self.patches(rows) if size * (1 if self.is_integer else 8) <= KEPT and count > step else None
         for start in range(first * step, count, step):
             stop = min(start + step, count)
-            yield slice(self._column(start), self._column(stop)), self._of_units(rows, start, stop)
+            yield slice(self._column(start), self._column(stop)), self._of_units(rows, start, stop, kept)
 
     def _units_per_tile(self, columns: int) -> int:
         return max(1, columns * self.map.units.number // self.columns)
@@ -360,10 +371,10 @@ class PatchMap(FeatureMap):
 
     # ---- functions of the features ----
 
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
         raise ValueError("PatchFeatures has no exact kernel: its columns are pooled and brought to one spread.")
 
-    def slopes(self, X: Any, coefficients: Array) -> Array:
+    def slopes(self, X: Rows, coefficients: Array) -> Array:
         """Compute the gradients at pictures of a linear function of the features: which pixels matter.
 
         Parameters
@@ -385,7 +396,7 @@ class PatchMap(FeatureMap):
             raise ValueError("gradients need pooling='mean' or 'root'.")
         return np.stack([self._slope(row, coefficients) for row in to_dense(self.rows(X)).astype(np.float64)])
 
-    def _slope(self, picture: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    def _slope(self, picture: np.ndarray, coefficients: Array) -> np.ndarray:
         """Back through the spread, the pooling, the features of each cell, the whitening and the contrast."""
         geometry, size = self.geometry, self.geometry.pixels_of_patch
         normalized, divisor = (part[0] for part in self._normalized(picture[None]))

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .. import ops
-from ..arrays import Array, dtype_name
+from ..arrays import Array, Rows, cast, dtype_name, is_csr
 from ..fields import Check, number, numbers, require_sound, whole
 from ..streams import int8_normal_deviation
 
@@ -51,23 +50,23 @@ class Quantizer:
             return X
         return ops.quantize(X, np.asarray(self.center, dtype=np.float64), float(self.step), self.low, self.high)
 
-    def clipped_fraction(self, X: Any) -> float:
+    def clipped_fraction(self, X: Rows) -> float:
         """The share of numbers outside the range; of a CSR matrix, zeros are inside."""
-        values = X.data if issparse(X) else X
-        codes = np.rint((values.astype(np.float64) - self.center) / self.step)
+        values = X.data if is_csr(X) else X
+        codes = np.rint((cast(values, "float64") - self.center) / self.step)
         outside = np.count_nonzero((codes < self.low) | (codes > self.high))
         return float(outside / max(X.shape[0] * X.shape[1], 1))
 
 
-def choose_quantizer(rows: Any, may_shift: bool) -> Quantizer:
+def choose_quantizer(rows: Rows, may_shift: bool) -> Quantizer:
     """A quantizer for data like these rows; `may_shift` says that the kernel does not change if x is shifted."""
     if rows.dtype == np.uint8:
         return Quantizer(step=1.0, low=0, high=255)
     if rows.dtype == np.int8:
         return Quantizer(step=1.0, low=-128, high=127)
-    values = (rows.data if issparse(rows) else rows).astype(np.float64)
-    if not issparse(rows) and len(values) >= ENOUGH:
-        values = without_far_out(values)
+    values = cast(rows.data if is_csr(rows) else rows, "float64")
+    if not is_csr(rows) and len(values) >= ENOUGH:
+        values = without_far_out(np.asarray(values))
     mean = values.mean(axis=0) if may_shift else np.zeros(1)
     size = np.abs(values - mean)
     size = size[size > 0]  # zeros of sparse and one-hot data say nothing about the scale
@@ -96,7 +95,7 @@ def fixed_point(ratio: float, bits: int = 15, largest_shift: int = 40) -> tuple[
     return int(np.clip(ratio * 2.0**shift + 0.5, 1, 2.0**30)), shift  # 31-bit values times this stay in 64 bits
 
 
-def projection_scale(norms: np.ndarray, reach: float, limit: int) -> tuple[int, int, float]:
+def projection_scale(norms: Array, reach: float, limit: int) -> tuple[int, int, float]:
     """(multiplier, shift, unit) that bring int8 projections of rows of such norms to at most `limit`.
 
     As many deviations as `reach` fit at a typical large norm; a rescaled number times `unit` is a projection of codes

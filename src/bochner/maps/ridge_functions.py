@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .. import ops, portable
-from ..arrays import Array, cast, dtype_name, is_torch, scalar
+from ..arrays import Array, Rows, cast, dtype_name, is_torch, scalar
 from ..fields import LARGEST, number, text, whole
 from ..kernels import Kernel, Ridge, activation_function
+from ..kernels.ridge import Activation
 from ..streams import Stream
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
-Activation = str | Callable[[np.ndarray], np.ndarray]
 # Activations of the integer tables, without libm; a callable is tabulated as it is.
 PORTABLE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "sigmoid": portable.sigmoid,
@@ -70,7 +70,7 @@ class RidgeMap(UnitMap):
     def length(self) -> float:
         return self.weight_scale
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         stream, d = Stream(self.seed, "weights"), self.inputs
         bias = self.bias_scale * Stream(self.seed, "bias").normal(start, stop)[:, 0]
         if not self.is_integer:
@@ -80,7 +80,7 @@ class RidgeMap(UnitMap):
         table = np.rint(self.limit * activation_table(self.activation, self.reach, str(self.precision)) / self.height)
         return stream.normal_int8(start, stop, d), offsets, table.astype(self.output_dtype(None))
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         directions, bias = weights
         projections = X @ directions.T
         projections += bias
@@ -90,13 +90,13 @@ class RidgeMap(UnitMap):
             raise ValueError(f"the activation changed the shape from {projections.shape} to {features.shape}.")
         return cast(features, dtype_name(projections)) * scalar(1.0 / np.sqrt(self.columns), projections)
 
-    def slopes(self, X: Any, coefficients: Array) -> Array:
+    def slopes(self, X: Rows, coefficients: Array) -> Array:
         directions, bias = self.weights()
         steep = activation_slope(self.activation, np.asarray(X, dtype=np.float64) @ directions.T + bias)
         weighted = coefficients / np.sqrt(self.columns)
         return np.stack([(steep * column) @ directions for column in weighted.T], axis=2)
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         directions, offsets, table = weights
         return ops.project_lookup(X, directions, self.multiplier, self.table_shift, offsets, table)
 

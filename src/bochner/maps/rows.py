@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
-from ..arrays import Array, as_rows, cast, dtype_name, is_torch, namespace
+from ..arrays import Array, Rows, as_rows, cast, dtype_name, is_csr, is_torch, namespace
 from ..ops import threads
 from ..validation import require_finite
 
 FLOATS = ("float32", "float64")
 
 
-def in_precision(X: Any, precision: str | None, finite: bool = True) -> Any:
+def in_precision(X: Rows, precision: str | None, finite: bool = True) -> Rows:
     """Rows rounded to a float precision, if that is asked for; NaN and infinity are refused, here if `finite`."""
     rounds = precision in FLOATS and dtype_name(X) != precision
     if finite or rounds:
@@ -26,20 +25,20 @@ def in_precision(X: Any, precision: str | None, finite: bool = True) -> Any:
     return X
 
 
-def as_matrix(X: Any, bytes_stay: bool) -> Any:
+def as_matrix(X: Rows, bytes_stay: bool) -> Rows:
     """X as a dense or CSR matrix of floats; numbers of 8 bits stay as they are if the map takes them."""
-    X = X.tocsr() if scipy.sparse.issparse(X) else as_rows(X) if is_torch(X) else np.asarray(X)
+    X = X.tocsr() if is_csr(X) else as_rows(X) if is_torch(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"a map takes a matrix of rows; got an array of shape {tuple(X.shape)}.")
     kept = (*FLOATS, "uint8", "int8") if bytes_stay else FLOATS
     return X if dtype_name(X) in kept else cast(X, "float64")
 
 
-def to_dense(X: Any) -> np.ndarray:
-    return X.toarray() if scipy.sparse.issparse(X) else X
+def to_dense(X: Rows) -> Any:
+    return X.toarray() if is_csr(X) else X
 
 
-def require_arrays(X: Any, what: str) -> None:
+def require_arrays(X: Rows, what: str) -> None:
     """Refuse a tensor for what has no torch version."""
     if is_torch(X):
         raise ValueError(f"there is no torch version of {what}: give X as a numpy array, X.numpy(force=True).")
@@ -48,13 +47,13 @@ def require_arrays(X: Any, what: str) -> None:
 def squared_lengths(X: Array) -> Array:
     """|x|^2 of each dense row, summed in float64: exact for numbers of 8 bits."""
     if is_torch(X):
-        return cast(X, "float64").square().sum(dim=1)
+        return (cast(X, "float64") ** 2).sum(axis=1)
     return np.einsum("nd,nd->n", X, X, dtype=np.float64)  # without a copy in float64
 
 
-def row_norms(X: Any) -> Array:
+def row_norms(X: Rows) -> Array:
     """|x| of each row in float64, dense or sparse, without overflow or underflow on the way."""
-    squares = X.multiply(X).sum(axis=1) if scipy.sparse.issparse(X) else None
+    squares = X.multiply(X).sum(axis=1) if is_csr(X) else None
     if squares is not None:
         return np.sqrt(np.asarray(squares, dtype=np.float64)).ravel()
     xp = namespace(X)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse
 
-from ..arrays import Array, cast, dtype_name, like, namespace, scalar
+from ..arrays import Array, Rows, cast, dtype_name, is_csr, like, namespace, scalar
 from .quantize import round_digits
 
 CLIP = 3.0  # deviations that a robustly scaled number approaches and never passes
@@ -41,43 +39,43 @@ class ColumnScaler:
         if not 0.0 <= self.clip < np.inf:
             raise ValueError("this is no scaling of columns")
 
-    def within(self, X: Any) -> Any:
+    def within(self, X: Rows) -> Rows:
         """Rows between low and high, as floats."""
         dtype = "float32" if dtype_name(X) == "float32" else "float64"
         with np.errstate(over="ignore"):
             low, high = (like(end.astype(dtype), X) for end in (self.low, self.high))
-        if not scipy.sparse.issparse(X):
+        if not is_csr(X):
             return cast(X, dtype).clip(low, high)
-        inside = X.astype(dtype, copy=True)
+        inside = cast(X, np.dtype(dtype).name, copy=True)
         inside.data = np.clip(inside.data, low[inside.indices], high[inside.indices])
         return inside
 
     @classmethod
-    def robust(cls, rows: Any) -> ColumnScaler:
+    def robust(cls, rows: Rows) -> ColumnScaler:
         """By medians and quartiles, with smooth clipping; sparse rows by the median size of what is not zero."""
         center, spread = medians(rows)
         return cls(center, spread, *ends(rows, center, spread), CLIP)
 
     @classmethod
-    def standard(cls, rows: Any) -> ColumnScaler:
+    def standard(cls, rows: Rows) -> ColumnScaler:
         """By means and standard deviations; sparse rows are not centred."""
         limits = ends(rows, *medians(rows))
-        rows = rows.astype(np.float64)
+        rows = cast(rows, "float64")
         center = np.asarray(rows.mean(axis=0)).ravel()
-        if scipy.sparse.issparse(rows):
+        if is_csr(rows):
             square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
             return cls(np.zeros(len(center)), _sound(np.sqrt(np.maximum(square - center**2, 0.0)), center), *limits)
-        return cls(center, _sound(rows.std(axis=0), center), *limits)
+        return cls(center, _sound(np.std(rows, axis=0), center), *limits)
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Rows) -> Rows:
         """Scaled rows, float32 if X is, else float64; each number depends on itself alone, by operations that round
         in one way everywhere.
         """
-        if scipy.sparse.issparse(X) and (self.center.any() or (self.low > 0).any() or (self.high < 0).any()):
+        if is_csr(X) and (self.center.any() or (self.low > 0).any() or (self.high < 0).any()):
             X = X.toarray()  # learned from dense rows: zeros do not stay zeros
         scaled = self.within(X)
         dtype = dtype_name(scaled)
-        if scipy.sparse.issparse(scaled):
+        if is_csr(scaled):
             scaled.data = self._bounded(scaled.data / self.spread.astype(dtype)[scaled.indices])
             return scaled
         with np.errstate(over="ignore"):
@@ -96,9 +94,9 @@ class ColumnScaler:
             z /= xp.sqrt(1.0 + (z / scalar(self.clip, z)) ** 2)
         return z
 
-    def slopes(self, X: Any) -> Array:
+    def slopes(self, X: Rows) -> Array:
         """dz/dx of each number (n, d)."""
-        dense = X.toarray() if scipy.sparse.issparse(X) else X
+        dense = X.toarray() if is_csr(X) else X
         spread = like(self.spread, dense)
         z = (cast(dense, "float64") - like(self.center, dense)) / spread
         return self.is_within(dense) * ((1.0 + (z / self.clip) ** 2) ** -1.5 if self.clip else 1.0) / spread
@@ -109,28 +107,28 @@ class ColumnScaler:
             return float(np.abs((X - self.center) / self.spread).max(initial=0.0))
 
 
-def medians(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+def medians(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Centre and spread of each column that a few far-out numbers do not move."""
-    if scipy.sparse.issparse(rows):
+    if is_csr(rows):
         columns = rows.tocsc()
         parts = np.split(np.abs(columns.data), columns.indptr[1:-1])
         spread = np.array([np.median(part) if len(part) else 0.0 for part in parts])
         return np.zeros(rows.shape[1]), _sound(spread, 0.0)
-    rows = rows.astype(np.float64)
+    rows = cast(rows, "float64")
     center, spread = np.median(rows, axis=0), np.zeros(rows.shape[1])
     for low, high, deviations in RANGES:
         between = np.quantile(rows, [low, high], axis=0)
         spread = np.where(spread > 0, spread, (between[1] - between[0]) / deviations)
-    return center, _sound(np.where(spread > 0, spread, rows.std(axis=0)), center)
+    return center, _sound(np.where(spread > 0, spread, np.std(rows, axis=0)), center)
 
 
-def ends(rows: Any, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def ends(rows: Rows, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A little beyond the least and the largest number of each column; of long tails FAR out, for new rows go further.
 
     The rows are a sample, and all columns that a line leads along must reach as far as new rows mostly do.
     """
     extremes = rows.min(axis=0), rows.max(axis=0)
-    low, high = (end.toarray().ravel() if scipy.sparse.issparse(end) else end for end in extremes)
+    low, high = (end.toarray().ravel() if is_csr(end) else end for end in extremes)
     low, high = low.astype(np.float64), high.astype(np.float64)
     with np.errstate(over="ignore"):
         reach = np.where(np.maximum(center - low, high - center) > BOUNDED * spread, FAR * spread, 0.0)
@@ -139,10 +137,10 @@ def ends(rows: Any, center: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray,
     return np.clip(low, -LARGEST, LARGEST), np.clip(high, -LARGEST, LARGEST)
 
 
-def units_apart(rows: Any) -> ColumnScaler | None:
+def units_apart(rows: Rows) -> ColumnScaler | None:
     """A robust scaling where columns are measured in units of their own or have heavy tails, else None."""
     robust = ColumnScaler.robust(rows)
-    farthest = abs(rows).multiply(1.0 / robust.spread).max() if scipy.sparse.issparse(rows) else robust.farthest(rows)
+    farthest = abs(rows).multiply(1.0 / robust.spread).max() if is_csr(rows) else robust.farthest(np.asarray(rows))
     alike = robust.spread.max() <= HEAVY * robust.spread.min()
     return None if alike and farthest <= HEAVY else robust
 
@@ -153,7 +151,7 @@ def require_columns(spread: np.ndarray, *others: np.ndarray) -> None:
         raise ValueError("this is no scaling of columns")
 
 
-def _sound(spread: np.ndarray, center: Any) -> np.ndarray:
+def _sound(spread: np.ndarray, center: float | np.ndarray) -> np.ndarray:
     """Spreads to eight digits, so that they do not hang on the last bits of a sum; 1 for a column that is constant."""
     varies = (spread > 1e-12 * np.abs(center)) & np.isfinite(spread)
     return np.array([round_digits(s, 8) if v and s > 1e-300 else 1.0 for s, v in zip(spread, varies, strict=True)])

@@ -7,16 +7,16 @@ standard normal t. A comparison is exact, so integer precisions need no rounding
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, scalar
+from ..arrays import Array, Rows, scalar
 from ..fields import LARGEST, number, text
 from ..kernels import Kernel, NormalStump, UniformStump
 from ..streams import Stream
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,7 +35,7 @@ class StumpsMap(UnitMap):
     def exact_kernel(self) -> Kernel:
         return UniformStump(self.radius) if self.thresholds == "uniform" else NormalStump()
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Rows) -> np.dtype:
         return np.dtype(np.int8) if self.is_integer else super().output_dtype(X)
 
     @property
@@ -48,7 +48,7 @@ class StumpsMap(UnitMap):
     def first_column(self, unit: int) -> int:
         return unit
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         coordinates = Stream(self.seed, "coordinates").integers(start, stop, self.inputs)[:, 0]
         stream = Stream(self.seed, "thresholds")
         if self.thresholds == "normal":
@@ -57,8 +57,8 @@ class StumpsMap(UnitMap):
             thresholds = (2.0 * stream.uniform(start, stop)[:, 0] - 1.0) * self.radius
         return coordinates.astype(np.int32), thresholds
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         return ops.stumps(X, *weights, scalar(1.0 / np.sqrt(self.columns), X))
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         return ops.stumps(X, *weights, np.int8(1))

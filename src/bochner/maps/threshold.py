@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, namespace
+from ..arrays import Array, Rows, namespace
 from ..fields import number
 from ..kernels import Kernel, Ridge
 from ..streams import Stream, int8_normal_deviation
 from .quantize import Quantizer
-from .units import UnitMap, Units, Weights
+from .units import Drawn, UnitMap, Units, Weights
 
 REACH = 4.5  # of z, which is about 1: features of integers end there
 
@@ -57,24 +57,24 @@ class ThresholdMap(UnitMap):
     def exact_kernel(self) -> Kernel:
         return Ridge(SoftThreshold(self.least), 1.0 / float(np.sqrt(self.inputs)), 0.0)
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         stream = Stream(self.seed, "directions")
         return ((stream.normal_int8 if self.is_integer else stream.normal)(start, stop, self.inputs),)
 
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         z = X @ weights[0].T / np.sqrt(self.inputs)
         both = namespace(z).stack((z - self.least, -z - self.least), axis=2).reshape(len(z), -1)
         return both.clip(min=0) / np.sqrt(self.columns // 2)
 
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         return ops.project_threshold(X, weights[0], *self.integers)
 
-    def apply_pooled(self, X: Any, weights: Weights, *pooling: Any) -> Array:
+    def apply_pooled(self, X: Rows, weights: Weights, *pooling: Any) -> Array:
         if not self.is_integer:
             return super().apply_pooled(X, weights, *pooling)
         return ops.pooled_threshold(X, weights[0], *self.integers, *pooling)
 
-    def slopes(self, X: Any, coefficients: Array) -> Array:
+    def slopes(self, X: Rows, coefficients: Array) -> Array:
         (directions,) = self.weights()
         z = np.asarray(X, dtype=np.float64) @ directions.T / np.sqrt(self.inputs)
         weighted = coefficients.reshape(-1, 2, coefficients.shape[1]) / np.sqrt(self.inputs * self.columns // 2)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import Array, namespace
+from ..arrays import Array, Rows, namespace
 from ..validation import require_integer
 from .base import FeatureMap
 from .rows import to_dense
@@ -98,10 +98,10 @@ class Union(FeatureMap):
 
     # ---- features ----
 
-    def rows(self, X: Any, finite: bool = True) -> Any:
+    def rows(self, X: Rows, finite: bool = True) -> Rows:
         return self.checked(X, bytes_stay=True)  # each map looks closer at what it is given
 
-    def evaluate(self, X: Any) -> Any:
+    def evaluate(self, X: Rows) -> Rows:
         parts = [one(X) for one in self.maps]
         if not any(scipy.sparse.issparse(part) for part in parts):
             return namespace(parts[0]).hstack(parts)
@@ -112,7 +112,7 @@ class Union(FeatureMap):
     def tile_count(self, columns: int) -> int:
         return sum(one.tile_count(columns) for one in self.maps)
 
-    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         X, start = self.rows(X), 0
         for one in self.maps:
             for part, values in one.tiles(X, columns, first):
@@ -139,7 +139,7 @@ class Union(FeatureMap):
         numbers, *sizes = zip(*(one.units for one in self.maps), strict=True)  # type: ignore[attr-defined]
         return Units(sum(numbers), *map(max, sizes))
 
-    def output_dtype(self, X: Any) -> np.dtype:
+    def output_dtype(self, X: Rows) -> np.dtype:
         return np.result_type(*(one.output_dtype(X) for one in self.maps))
 
     # ---- prefixes ----
@@ -168,11 +168,11 @@ class Union(FeatureMap):
 
     # ---- functions of the features ----
 
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
         weights = self.weights or [1.0] * len(self.maps)
         return np.sum([w * w * one.exact_gram(X, Z) for w, one in zip(weights, self.maps, strict=True)], axis=0)
 
-    def local_linear(self, X: Any, coefficients: Array) -> Array:
+    def local_linear(self, X: Rows, coefficients: Array) -> Array:
         ends = np.cumsum([0, *(one.columns for one in self.maps)]).tolist()
         parts = zip(self.maps, pairwise(ends), strict=True)
         return reduce(add, (one.local_linear(X, coefficients[slice(*part)]) for one, part in parts))

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import DTypeLike
 
 from .. import ops
-from ..arrays import Array, dtype_name, empty, is_torch, like
+from ..arrays import Array, Rows, dtype_name, empty, is_csr, is_torch, like
 from ..config import memory_budget
 from ..fields import LARGEST, Check, number, numbers, require_sound, whole
 from ..kernels import Kernel
@@ -30,7 +29,8 @@ from .rows import require_arrays
 MOST_UNITS = 1 << 20  # of a map from a file, if it has fewer columns
 SEEDS = 1 << 64
 
-Weights = tuple[Array, ...]
+Weights = tuple[Array, ...]  # beside rows of any library
+Drawn = tuple[np.ndarray, ...]
 
 
 class Units(NamedTuple):
@@ -113,7 +113,7 @@ class UnitMap(FeatureMap):
         """
 
     @abstractmethod
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         """Draw the weights of units start..stop-1, from streams alone; floats in float64.
 
         Parameters
@@ -149,7 +149,7 @@ class UnitMap(FeatureMap):
         return None
 
     @abstractmethod
-    def apply(self, X: Any, weights: Weights) -> Array:
+    def apply(self, X: Rows, weights: Weights) -> Array:
         """Compute float features of a tile of rows for a tile of units, in the dtype of X.
 
         Parameters
@@ -166,7 +166,7 @@ class UnitMap(FeatureMap):
         """
 
     @abstractmethod
-    def apply_integer(self, X: Any, weights: Weights) -> Array:
+    def apply_integer(self, X: Rows, weights: Weights) -> Array:
         """Compute integer features, defined bit for bit.
 
         Parameters
@@ -192,7 +192,7 @@ class UnitMap(FeatureMap):
             The kernel.
         """
 
-    def apply_into(self, out: Array, X: Any, weights: Weights) -> None:
+    def apply_into(self, out: Array, X: Rows, weights: Weights) -> None:
         """Write the features of a tile to their place.
 
         Parameters
@@ -206,7 +206,7 @@ class UnitMap(FeatureMap):
         """
         out[:] = (self.apply_integer if self.is_integer else self.apply)(X, weights)
 
-    def apply_pooled(self, X: Any, weights: Weights, cells: Array, grid: int, largest: bool) -> Array:
+    def apply_pooled(self, X: Rows, weights: Weights, cells: Array, grid: int, largest: bool) -> Array:
         """Compute the features of patches of pictures, and add them up over the cells of a grid, as `ops.pooled` does.
 
         Parameters
@@ -269,7 +269,7 @@ class UnitMap(FeatureMap):
     def has_prefixes(self) -> bool:
         return self.is_prefix(self.columns)
 
-    def weights(self, start: int = 0, stop: int | None = None, dtype: DTypeLike = np.float64) -> Weights:
+    def weights(self, start: int = 0, stop: int | None = None, dtype: DTypeLike = np.float64) -> Drawn:
         """Return the weights of some units, or of all; they are kept in a cache.
 
         Parameters
@@ -290,13 +290,13 @@ class UnitMap(FeatureMap):
         dtype = np.dtype(dtype if np.dtype(dtype).kind == "f" else np.float64)
         key = (self.identity(), dtype.str, start, last)
 
-        def draw() -> Weights:
+        def draw() -> Drawn:
             drawn = self._with_filters(self.draw(start, last), start, last)
             return tuple(w.astype(dtype, copy=False) if w.dtype == np.float64 else w for w in drawn)
 
         return WEIGHTS.get(key, draw)
 
-    def _with_filters(self, drawn: Weights, start: int, stop: int) -> Weights:
+    def _with_filters(self, drawn: Drawn, start: int, stop: int) -> Drawn:
         """The weights with the given directions in place of those drawn, if there are such."""
         if self.filters is None:
             return drawn
@@ -309,7 +309,7 @@ class UnitMap(FeatureMap):
         """What float directions are multiplied by, where those of integers have a factor of their own."""
         return 1.0
 
-    def weights_beside(self, X: Any, start: int, stop: int) -> Weights:
+    def weights_beside(self, X: Rows, start: int, stop: int) -> Weights:
         """Return the weights of some units in the library of some rows, on their device; kept in a cache.
 
         Parameters
@@ -339,10 +339,10 @@ class UnitMap(FeatureMap):
 
         return WEIGHTS.get((self.identity(), name, start, stop, str(X.device)), move)
 
-    def evaluate(self, X: Any) -> Any:
+    def evaluate(self, X: Rows) -> Rows:
         return self.of_units(X, 0, self.units.number)
 
-    def of_units(self, X: Any, first: int, last: int) -> Any:
+    def of_units(self, X: Rows, first: int, last: int) -> Rows:
         """Compute the features of units first..last-1 of rows that `rows` has made.
 
         Parameters
@@ -361,7 +361,7 @@ class UnitMap(FeatureMap):
         """
         origin = self.first_column(first)
         apply = self.apply_integer if self.is_integer else self.apply
-        tiles = list(self.work(X, first, last, not scipy.sparse.issparse(X) and self.is_fused(X)))
+        tiles = list(self.work(X, first, last, not is_csr(X) and self.is_fused(X)))
         if len(tiles) == 1:  # what the map makes is the result; a copy of it would cost as much again
             return apply(self.prepared(X), self.weights_beside(X, first, last))
         out = empty((X.shape[0], self.first_column(last) - origin), X, self.output_dtype(X).name)
@@ -370,7 +370,7 @@ class UnitMap(FeatureMap):
             self.apply_into(out[rows, columns], self.prepared(X[rows]), self.weights_beside(X, start, stop))
         return out
 
-    def work(self, X: Any, first: int, last: int, fused: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:
+    def work(self, X: Rows, first: int, last: int, fused: bool = False) -> Iterator[tuple[tuple[int, int], slice]]:
         """List the tiles of units and rows, all rows of a tile of units before the next units.
 
         Parameters
@@ -402,7 +402,7 @@ class UnitMap(FeatureMap):
             for row in range(0, n, rows):
                 yield (start, min(start + per_tile, last)), slice(row, min(row + rows, n))
 
-    def prepared(self, X: Any) -> Any:
+    def prepared(self, X: Rows) -> Rows:
         """Return a tile of rows as `apply` takes it: codes for integers, dense where CSR is of no use.
 
         Parameters
@@ -415,7 +415,7 @@ class UnitMap(FeatureMap):
         ndarray or CSR matrix
             The tile.
         """
-        if scipy.sparse.issparse(X) and (self.is_integer or not self.multiplies_sparse):
+        if is_csr(X) and (self.is_integer or not self.multiplies_sparse):
             X = X.toarray()
         return X if self.quantizer is None else self.quantizer(X)
 
@@ -424,7 +424,7 @@ class UnitMap(FeatureMap):
     def tile_count(self, columns: int) -> int:
         return -(-self.units.number // self._units_per_tile(columns))
 
-    def tiles(self, X: Any, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+    def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         rows, count, step = self.rows(X), self.units.number, self._units_per_tile(columns)
         for start in range(first * step, count, step):
             stop = min(start + step, count)
@@ -458,7 +458,7 @@ class UnitMap(FeatureMap):
     def prefix_scale(self, widest: UnitMap) -> float:
         return self.scale * (1.0 if self.is_integer else float(np.sqrt(widest.columns / self.columns)))
 
-    def exact_gram(self, X: Any, Z: Any = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
         require_arrays(X, "the exact kernel")
         return self.exact_kernel()(self.rows(X), None if Z is None else self.rows(Z))
 

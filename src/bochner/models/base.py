@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,10 +20,12 @@ from ..ops.devices import Carrier, fits, placed, require_device
 from ..solvers import SolverLike
 from ..solvers.matching import require_torch
 from ..solvers.matrix_free import Sums
+from ..solvers.triangle import TriangleSums
 from ..typing import ArrayLike, VectorLike
 from .checks import (
     check_rows_and_targets,
     check_weights,
+    collected,
     forget_columns,
     meet_blocks,
     recipe_of,
@@ -39,7 +41,7 @@ from .sampling import RowsByNumber, Sample
 from .target_codes import LabelCounts, TargetSums
 
 # What a checkpoint may hold beside numbers.
-KEPT = (Moments, FoldedMoments, Sums, DataSummary, Sample, RowsByNumber, LabelCounts, TargetSums)
+KEPT = (Moments, FoldedMoments, Sums, TriangleSums, DataSummary, Sample, RowsByNumber, LabelCounts, TargetSums)
 FREE = ("verbose", "n_jobs")  # parameters that change no number
 
 
@@ -58,7 +60,7 @@ class RandomFeatureModel(FittedFeatureModel):
         *,
         target: str | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
-    ) -> Any:
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -82,6 +84,7 @@ class RandomFeatureModel(FittedFeatureModel):
         object
             The model itself.
         """
+        X, y, sample_weight, target = collected(X, y, sample_weight, target)
         X, y = taken_from(X, y, target)
         X, y, sample_weight = with_recipe(X, y, sample_weight)
         parameters = self._parameters()
@@ -120,6 +123,7 @@ class RandomFeatureModel(FittedFeatureModel):
         if not first:
             encoder = encoder.with_fields(self._targets.to_fields(), self._targets.outputs)
         how = Preparation(encoder, parameters.dtypes, first, whole, classes, open_journal)
+        X, y, sample_weight, _ = collected(X, y, sample_weight)
         given = given_data(X, y, sample_weight, parameters.dtypes)
         if given.in_blocks:
             meet_blocks(self, given.X, None if first else self.design_.n_features_in_)
@@ -158,13 +162,14 @@ class RandomFeatureModel(FittedFeatureModel):
         sample_weight: VectorLike | None,
         classes: ArrayLike | None,
         target: str | None,
-    ) -> Any:
+    ) -> Self:
         """partial_fit: the first call settles the basis, precision and metric, later ones only add their sums.
 
         A frame of more than plain numbers gets its recipe by the first call, too. After a fit, steps on batches begin
         where that ended.
         """
         first, parameters = not hasattr(self, "_fitted"), self._parameters()
+        X, y, sample_weight, target = collected(X, y, sample_weight, target)
         X, y = taken_from(X, y, target)
         if first:
             self.__dict__.pop("recipe_", None)  # of a call that failed
@@ -178,7 +183,7 @@ class RandomFeatureModel(FittedFeatureModel):
             self._fitted = (train_on if steps else add_rows)(parameters, before, ready, recipe_of(self))
         return self
 
-    def merge(self, other: RandomFeatureModel) -> Any:
+    def merge(self, other: RandomFeatureModel) -> Self:
         """Add the rows that another model of the same basis was fitted to; exact for integer features.
 
         Parameters
@@ -197,7 +202,7 @@ class RandomFeatureModel(FittedFeatureModel):
         self._fitted = merged(mine, others, self._parameters().loss)
         return self
 
-    def forget(self, X: RowsLike, y: VectorLike | None, sample_weight: VectorLike | None = None) -> Any:
+    def forget(self, X: RowsLike, y: VectorLike | None, sample_weight: VectorLike | None = None) -> Self:
         """Take rows away again that were fitted before; of integer features no trace is left in the sums.
 
         What the first rows settled stays as it is: bandwidth, scaling and, for numbers, the mean that targets are
@@ -229,7 +234,7 @@ class RandomFeatureModel(FittedFeatureModel):
         X: RowsLike | None = None,
         y: VectorLike | None = None,
         sample_weight: VectorLike | None = None,
-    ) -> Any:
+    ) -> Self:
         """Change the number of features, of which the first stay the same.
 
         Fewer features than were ever fitted come from the sums at hand, so that a learning curve costs one fit. More
@@ -262,7 +267,7 @@ class RandomFeatureModel(FittedFeatureModel):
             self._fitted = fit_features(parameters, ready, recipe_of(self), larger, climbs=False)
         return self
 
-    def refit_metric(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> Any:
+    def refit_metric(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> Self:
         """Learn the metric again, first from the sums at hand, and fit to the rows in it.
 
         `partial_fit`, `merge` and `forget` leave the metric as the first rows made it. The sums of all rows since then
@@ -309,7 +314,7 @@ class RandomFeatureModel(FittedFeatureModel):
             parameters |= {f"basis__{name}": value for name, value in inner.items()}
         return parameters
 
-    def set_params(self, **parameters: Any) -> Any:
+    def set_params(self, **parameters: Any) -> Self:
         """Set parameters of the model, or of its basis as basis__name.
 
         Parameters

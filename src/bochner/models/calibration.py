@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..arrays import Array, namespace, special, to_host
+from ..arrays import Array, Same, cast, namespace, special, to_host
 from ..losses import Logistic, Loss
 from ..penalties import CrossValidated
 from ..solvers import OUT, HeldOutScores
@@ -61,7 +61,7 @@ def calibrate(
     return Widening(np.ones(targets.outputs), leverage)
 
 
-def temperature(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> float:
+def temperature(scores: Array, codes: Array, weight: Array | None = None) -> float:
     """The likeliest temperature for scores and +-1 codes (n, k).
 
     One row in n + 2 is supposed to have another label than it has, so that perfect scores do not make it infinite.
@@ -71,7 +71,7 @@ def temperature(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
     size = float(np.sqrt(np.sum(weight @ scores**2) / total)) if total > 0 else 0.0
     if not size > 0:
         return 1.0
-    loss, doubt = Logistic(), 1.0 / (max(total, len(scores)) + 2.0)
+    loss, codes, doubt = Logistic(), np.asarray(codes), 1.0 / (max(total, len(scores)) + 2.0)
     others = -codes if codes.shape[1] == 1 else np.roll(codes, 1, axis=1)
 
     def negative_log_likelihood(log_temperature: float) -> float:
@@ -82,7 +82,7 @@ def temperature(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
     return float(np.exp(found.x) / size)
 
 
-def probabilities(scores: Array, temperature: float) -> Array:
+def probabilities(scores: Same, temperature: float) -> Same:
     """(n, classes) from scores (n,) of two classes or (n, k) of more."""
     if scores.ndim == 1:
         second = special(scores).expit(temperature * scores)
@@ -130,16 +130,14 @@ def validated_by(fit: Fit, held_out: HeldOutScores | None, classifies: bool) -> 
     return fit
 
 
-def score_of(
-    scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, classifies: bool, how: str
-) -> CrossValidated | None:
+def score_of(scores: Array, codes: Array, weight: Array, classifies: bool, how: str) -> CrossValidated | None:
     """R^2 or the share of right labels, with its standard error, of scores by models not fitted to their rows.
 
     None where no target varies.
     """
-    y = codes.astype(np.float64)
+    y = np.asarray(codes, dtype=np.float64)
     if classifies:
-        losses = wrong(scores, y).astype(np.float64)[:, None]
+        losses = cast(wrong(scores, y), "float64")[:, None]
     else:
         size = weight @ (y - weight @ y / weight.sum()) ** 2 / weight.sum()
         losses = (scores - y)[:, size > 0] ** 2 / size[size > 0]

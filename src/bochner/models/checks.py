@@ -16,6 +16,9 @@ from sklearn.utils.validation import validate_data
 from ..arrays import Array, cast, constant, is_torch, like, to_numpy
 from ..bases.checking import checked_rows
 from ..blocks import Block, Blocks, Recipe, SparseRecipe, encoded_frame, frame_blocks, rows_per_block, target_values
+from ..blocks.base import RowsLike
+from ..lazy import collections, is_lazy
+from ..typing import VectorLike
 from ..validation import require_finite, require_numbers
 
 Dtypes = Sequence[type[np.generic]]
@@ -48,7 +51,16 @@ def forget_columns(estimator: BaseEstimator) -> None:
         estimator.__dict__.pop(name, None)
 
 
-# ---- blocks ----
+# ---- collections of Dask, and blocks ----
+
+
+def collected(X: Any, y: Any, sample_weight: Any, target: str | None = None) -> tuple[Any, Any, Any, str | None]:
+    """Rows of a Dask collection as Blocks, which have targets and weights of their own; all else as it is."""
+    if isinstance(X, Blocks) or not any(is_lazy(part) for part in (X, y, sample_weight)):
+        return X, y, sample_weight, target
+    if target is not None:
+        X, y = split_target(X, y, target)
+    return collections().blocks_of(X, y, sample_weight), None, None, None
 
 
 def meet_blocks(estimator: BaseEstimator, blocks: Blocks, columns: int | None) -> None:
@@ -57,6 +69,8 @@ def meet_blocks(estimator: BaseEstimator, blocks: Blocks, columns: int | None) -
         require_same_columns(estimator, blocks, columns)
         return
     estimator.n_features_in_ = blocks.n_columns
+    if blocks.names is not None and all(isinstance(name, str) for name in blocks.names):
+        estimator.feature_names_in_ = np.array(blocks.names, dtype=object)
     if blocks.recipe is not None:
         estimator.recipe_ = blocks.recipe
         remember_columns(estimator)
@@ -66,6 +80,9 @@ def require_same_columns(estimator: BaseEstimator, blocks: Blocks, columns: int)
     """Refuse blocks that are not as those of the fit, which had so many columns."""
     if blocks.n_columns != columns:
         raise ValueError(f"the blocks have {blocks.n_columns} columns; the model was fitted to {columns}.")
+    names = getattr(estimator, "feature_names_in_", None)
+    if blocks.recipe is None and blocks.names is not None and names is not None and list(names) != blocks.names:
+        raise ValueError("the columns have other names than those of the fit, or come in another order.")
     if blocks.recipe != recipe_of(estimator):
         raise ValueError(
             "the blocks were not encoded as those of the fit (other columns, categories or means): "
@@ -74,7 +91,7 @@ def require_same_columns(estimator: BaseEstimator, blocks: Blocks, columns: int)
 
 
 def rows_to_predict(
-    estimator: BaseEstimator, X: Any, dtypes: Dtypes, columns: int, width: int
+    estimator: BaseEstimator, X: RowsLike, dtypes: Dtypes, columns: int, width: int
 ) -> tuple[int, Iterator[tuple[slice, Any]]]:
     """How many rows there are, and valid ones a block at a time: (which rows, their columns)."""
     if isinstance(X, Blocks):
@@ -89,7 +106,7 @@ def rows_to_predict(
 # ---- arrays, frames and tensors ----
 
 
-def check_rows(estimator: BaseEstimator, X: Any, dtypes: Dtypes) -> Any:
+def check_rows(estimator: BaseEstimator, X: object, dtypes: Dtypes) -> Any:
     """Rows to predict: finite numbers of the columns of the fit."""
     if is_torch(X):
         return check_tensor(estimator, X, dtypes, reset=False)
@@ -133,7 +150,7 @@ def check_tensor(estimator: BaseEstimator, X: Array, dtypes: Dtypes, reset: bool
 # ---- models that take arrays alone ----
 
 
-def encode_first(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, Any]:
+def encode_first(estimator: BaseEstimator, X: object, y: VectorLike | None) -> tuple[Any, Any]:
     """Rows and targets of a fit; of a frame of more than plain numbers the estimator keeps the recipe."""
     forget_columns(estimator)
     encoded = encoded_frame(X, y)
@@ -144,7 +161,7 @@ def encode_first(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def check_arrays(
-    estimator: BaseEstimator, X: Any, *y: Any, dtypes: Dtypes, accept_sparse: str | bool, y_numeric: bool
+    estimator: BaseEstimator, X: object, *y: Any, dtypes: Dtypes, accept_sparse: str | bool, y_numeric: bool
 ) -> Any:
     """Sound rows, and targets in a fit, whose rows are encoded already; tensors become arrays."""
     X = to_numpy(X)
@@ -184,6 +201,8 @@ def split_target(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         raise ValueError("y is given twice: as an array and as target.")
     if target not in list(getattr(X, "column_names", getattr(X, "columns", []))):
         raise ValueError(f"X has no column {target!r} to take as the target.")
+    if is_lazy(X):
+        return X.drop(columns=target), X[target]
     gaps = int(X[target].isna().sum()) if hasattr(X, "iloc") else as_number(X[target].null_count)
     if gaps:
         raise ValueError(f"the target {target!r} has {gaps:,} missing values: leave those rows out.")
@@ -211,7 +230,7 @@ def with_recipe(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     return (X, y, sample_weight) if blocks is None else (blocks, None, None)
 
 
-def check_weights(sample_weight: Any, rows: int, some: bool = False) -> Array | None:
+def check_weights(sample_weight: VectorLike | None, rows: int, some: bool = False) -> Array | None:
     """Weights as float64, or None; `some` says that there are more rows elsewhere."""
     if sample_weight is None:
         return None
@@ -226,7 +245,7 @@ def check_weights(sample_weight: Any, rows: int, some: bool = False) -> Array | 
     return weight
 
 
-def checked_targets(y: Any, X: Array) -> Array:
+def checked_targets(y: VectorLike | None, X: Array) -> Array:
     """Targets of a tensor X, as a tensor beside it."""
     y = y.detach() if is_torch(y) else np.asarray(y)
     if not is_torch(y) and y.dtype.kind not in "biuf":

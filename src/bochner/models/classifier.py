@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from ..arrays import Array, to_numpy
 from ..bases import Basis
 from ..blocks import RowsLike
+from ..lazy import by_partitions
 from ..losses import LossLike
 from ..solvers import SolverLike
 from ..typing import ArrayLike, ClassWeight, Penalty, RandomStateLike, VectorLike
@@ -52,10 +53,10 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         Bound C on the coefficients, |coef_| <= C / n_components; None is no bound.
     solver : str or solver object, default='auto'
         How coefficients are found. 'auto' chooses by the loss and by what fits in memory. For the squared loss:
-        'cholesky' (Gram matrix of features), 'dual' (kernel matrix of rows), 'cg' (conjugate gradients, no matrix). For
-        smooth losses: 'newton'. For losses with kinks: 'dual'. With max_coefficient: 'box'. For any loss, in small
-        batches: 'sgd', 'adam', 'doubly_stochastic', or an object of `bochner.solvers` with its
-        settings, or of your own with `solve(problem)`.
+        'cholesky' (Gram matrix of features), 'dual' (kernel matrix of rows), 'triangle' (one triangle of the Gram
+        matrix, for very many features), 'cg' (conjugate gradients, no matrix). For smooth losses: 'newton'. For losses
+        with kinks: 'dual'. With max_coefficient: 'box'. For any loss, in small batches: 'sgd', 'adam',
+        'doubly_stochastic', or an object of `bochner.solvers` with its settings, or of your own with `solve(problem)`.
         docs/learning.md says what suits what.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which has no penalty.
@@ -241,6 +242,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         """
         return self._add_rows(X, y, sample_weight, classes, target)
 
+    @by_partitions
     def decision_function(self, X: RowsLike) -> Array:
         """Compute the scores of the classes.
 
@@ -256,6 +258,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         """
         return self._targets.decision(self._scores(X))
 
+    @by_partitions
     def predict(self, X: RowsLike) -> Array:
         """Return the label of the largest score of each row.
 
@@ -290,6 +293,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         """
         return score_of_rows(self.predict, X, y, sample_weight, classifies=True)
 
+    @by_partitions
     def predict_proba(self, X: RowsLike) -> Array:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
 

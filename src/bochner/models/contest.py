@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ..arrays import Array
 from ..bases import Basis
 from ..bases.design import Design
 from ..blocks import Aggregate, Block, Blocks, SumOf
@@ -191,7 +192,7 @@ def rows_of(design: Design, block: Block) -> Rows | None:
     return Rows(design.features(block.X), block.y, block.weight) if block.X.shape[0] else None
 
 
-Models = dict[int, tuple[np.ndarray, np.ndarray]]  # of each fold, weights (penalties, m, k) and intercepts
+Models = dict[int, tuple[Array, Array]]  # of each fold, weights (penalties, m, k) and intercepts
 
 
 @dataclass(frozen=True)

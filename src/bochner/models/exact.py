@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..bases.heuristics import SAMPLE, different_rows, settle_bandwidth
 from ..blocks import Block
 from ..kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, ShiftInvariant
+from ..lazy import by_partitions
 from ..maps.scaling import ColumnScaler
 from ..penalties import Chosen, FromKernel, FromVMatrix, KernelFolds
 from ..penalties.search import candidates
@@ -67,7 +68,7 @@ class KernelRidgeModel(BaseEstimator):
         sample_weight: VectorLike | None = None,
         *,
         target: str | None = None,
-    ) -> Any:
+    ) -> Self:
         """Fit the model; matrices of n_samples by n_samples are made.
 
         Parameters
@@ -110,7 +111,7 @@ class KernelRidgeModel(BaseEstimator):
         """The penalty, and the coefficients at it with scores of rows left out."""
         self._dual = None
         if self.invariants:
-            by_folds = FromVMatrix(rows.kernel, rows.block, rows.intercept, self._classifies)
+            by_folds = FromVMatrix(np.asarray(rows.kernel), rows.block, rows.intercept, self._classifies)
             chosen = by_folds.choose(asked)
             return by_folds.solve(chosen), chosen
         chosen = FromKernel(rows, self._classifies).choose(asked)
@@ -152,8 +153,10 @@ class KernelRidgeModel(BaseEstimator):
 
     def _error_with(self, scaler: ColumnScaler | None, block: Block) -> float:
         """The squared error of rows left out at the best penalty."""
-        rows = block.X if scaler is None else scaler(block.X)
-        folds = KernelFolds.of(self._settled_kernel(rows)(rows), block, self.fit_intercept, self._classifies)
+        rows = np.asarray(block.X if scaler is None else scaler(block.X))
+        folds = KernelFolds.of(
+            self._settled_kernel(np.asarray(rows))(rows), block, self.fit_intercept, self._classifies
+        )
         if len(folds.judged) < 2:
             return np.inf
         alphas = candidates("auto", float(folds.weights() @ np.diagonal(folds.kernel)))[::2]
@@ -203,7 +206,7 @@ class KernelRidgeModel(BaseEstimator):
         write(self, path, to_state(self))
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Any:
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         return from_state(cls, state)
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
@@ -319,6 +322,7 @@ class KernelRidgeRegressor(MultiOutputRegressor, KernelRidgeModel):
     def _encoder(self) -> NumericTargets:
         return NumericTargets(self.fit_intercept)
 
+    @by_partitions
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict targets.
 
@@ -444,6 +448,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         """The labels, sorted."""
         return self._targets.classes
 
+    @by_partitions
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores of the classes.
 
@@ -460,6 +465,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         scores = self._scores(X)  # which asks whether there was a fit
         return self._targets.decision(scores)
 
+    @by_partitions
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Return the label of the largest score of each row.
 
@@ -476,6 +482,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelRidgeModel):
         scores = self.decision_function(X)  # which asks whether there was a fit
         return self._targets.decode(scores)
 
+    @by_partitions
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..blocks import Recipe
 from ..fields import (
     FLOATS,
@@ -107,7 +108,7 @@ def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
     return model
 
 
-def centring(root: np.ndarray, row_means: np.ndarray, grand_mean: float) -> DualProblem:
+def centring(root: Array, row_means: Array, grand_mean: float) -> DualProblem:
     """A dual problem of which only what centres new rows is left: its matrix is as large as the square of the rows."""
     return DualProblem(np.empty((0, 0)), np.empty((0, 0)), root, np.empty(0), row_means, grand_mean)
 

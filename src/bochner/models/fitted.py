@@ -6,10 +6,13 @@ import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from copy import copy
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ops
@@ -17,6 +20,7 @@ from ..arrays import Array, contiguous, empty, like, namespace
 from ..bases import Basis
 from ..bases.design import Design
 from ..blocks import RowsLike
+from ..lazy import by_partitions
 from ..moments import FoldedMoments, Moments, times_columns
 from ..ops.devices import device_of, placed, require_device, room_on
 from ..solvers import Solution
@@ -80,6 +84,13 @@ class FittedFeatureModel(BaseEstimator):
                 found = self._fitted = solved(self._parameters(), found)
             self._tell_doubts()
         return found
+
+    def _without_sums(self) -> FittedFeatureModel:
+        """The model as it travels to predict: without what is as large as the square of its features."""
+        found, light = self._with_solution(), copy(self)
+        fit = replace(found.solved, solution=replace(found.solved.solution, posterior=None))
+        light._fitted = replace(found, fit=fit, sums=None, widest=None)
+        return light
 
     def _refresh(self) -> Fit:
         return self._with_solution().solved
@@ -213,6 +224,7 @@ class FittedFeatureModel(BaseEstimator):
         n, blocks = rows_to_predict(self, X, self._dtypes, self.design_.n_features_in_, width)
         return n, ((rows, placed(part, device)) for rows, part in blocks)
 
+    @by_partitions
     def local_coefficients(self, X: RowsLike) -> Array:
         """Return the linear function that the model is around each row: prediction = <c(x), x> + b.
 
@@ -279,7 +291,7 @@ class FittedFeatureModel(BaseEstimator):
         return to_state(self._with_solution(), self.get_params(deep=False), vars(self), sums)
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Any:
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         return from_state(cls, state)
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
@@ -298,7 +310,7 @@ class FittedFeatureModel(BaseEstimator):
 
         export(self, path, dtype=dtype)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

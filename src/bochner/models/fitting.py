@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import Array
 from ..config import config_context
 from ..maps import FeatureMap
 from ..moments import FoldedMoments
@@ -43,11 +44,11 @@ class Fit:
         return Chosen(self.solution.alpha, self.penalty, self.validated, self.end)
 
     @property
-    def intercept(self) -> np.ndarray:
+    def intercept(self) -> Array:
         return self.solution.intercepts
 
     @property
-    def noise(self) -> np.ndarray:
+    def noise(self) -> Array:
         return self.solution.noises
 
     @property

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import ops
@@ -11,6 +9,7 @@ from ..arrays import Array, constant, like, to_host
 from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
 from ..moments import times_columns
+from ..typing import MatrixLike
 
 EXCHANGED = 4096  # rows whose predictions are made in all
 TILE, WIDEST = 1 << 21, 512  # numbers of features that are held at a time, and columns of a row at most
@@ -18,7 +17,7 @@ FEWEST, MOST = 4, 100  # rows that exchange their columns
 
 
 def column_importances(
-    design: Design, coefficients: Array, rows: Any, recipe: Recipe | SparseRecipe | None = None
+    design: Design, coefficients: Array, rows: MatrixLike, recipe: Recipe | SparseRecipe | None = None
 ) -> np.ndarray:
     """The total index of Sobol of each column, relative to their sum: E (f(x) - f(x with column j of another row))^2.
 

@@ -109,7 +109,7 @@ def learned_metric(columns: Any) -> Check:
         "told": text(),
     }
 
-    def check(value: Any) -> bool:
+    def check(value: object) -> bool:
         return isinstance(value, LearnedMetric) and all(one(vars(value).get(name)) for name, one in table.items())
 
     return check

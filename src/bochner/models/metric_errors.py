@@ -65,4 +65,4 @@ def by_held_out(parameters: ModelParameters, design: Design, block: Block) -> Ju
     scores = ops.scores(design.features(left.X), weights) + solution.intercepts
     weight = np.ones(len(scores)) if left.weight is None else left.weight
     losses = np.asarray(parameters.loss.value(scores, np.asarray(left.y, dtype=np.float64)))
-    return Judged(losses * weight / max(float(weight.sum()), 1e-300), solution.coefficients, None)
+    return Judged(losses * weight / max(float(weight.sum()), 1e-300), np.asarray(solution.coefficients), None)

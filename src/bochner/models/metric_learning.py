@@ -177,7 +177,7 @@ def row_gradients(
         found = wave_gradients(inner, rows, weights, effective_frequencies(design), step_of(design) * units)
     elif has_gradients(design):
         moved = rows if matrix is None else rows * matrix if matrix.ndim == 1 else rows @ matrix
-        found = inner.slopes(moved, weights)
+        found = np.asarray(inner.slopes(moved, weights))
         if matrix is not None:
             found = matrix[:, None] * found if matrix.ndim == 1 else matrix @ found
     else:

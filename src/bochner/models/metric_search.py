@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
 
+from ..arrays import is_csr
 from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import different_rows, median_bandwidth, median_factor, times_median
@@ -118,7 +118,7 @@ class MetricSearch:
 
     def run(self) -> Found:
         """All rounds of all kinds, and the best of them."""
-        count = len(different_rows(self.block.X)) if not scipy.sparse.issparse(self.block.X) else self.block.X.shape[0]
+        count = len(different_rows(self.block.X)) if not is_csr(self.block.X) else self.block.X.shape[0]
         if count < FEWEST:
             return Found(LearnedMetric(told=f"none: {count} rows are too few to learn from"))
         first = self.made(None, 0, 1.0, None)
@@ -191,7 +191,7 @@ class MetricSearch:
     def importances(self, matrix: np.ndarray | None) -> np.ndarray:
         """diag(M) times the variances of the scaled columns, as shares."""
         assert matrix is not None
-        dense = self.rows.toarray() if scipy.sparse.issparse(self.rows) else self.rows
+        dense = self.rows.toarray() if is_csr(self.rows) else self.rows
         variances = np.var(dense, axis=0, dtype=np.float64) / self.units**2
         shares = np.maximum(matrix if matrix.ndim == 1 else matrix.diagonal(), 0.0) * variances
         total = float(shares.sum())

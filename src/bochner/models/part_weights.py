@@ -5,10 +5,9 @@ The columns of a part times s are the same model as a penalty of 1 / s^2 on them
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..arrays import Rows
 from ..bases import Basis, BasisUnion
 from ..bases.heuristics import different_rows
 from ..blocks import Block
@@ -33,7 +32,7 @@ def with_weights(basis: Basis, choice: Choice, wanted: Wanted, ready: PreparedDa
 
 
 def chosen_weights(
-    basis: BasisUnion, choice: Choice, wanted: Wanted, sample: Any, largest: float, probe: Block
+    basis: BasisUnion, choice: Choice, wanted: Wanted, sample: Rows, largest: float, probe: Block
 ) -> list[float]:
     """Weights of smallest squared error of rows left out, one part after the other; the first has weight 1.
 

@@ -12,6 +12,7 @@ from itertools import islice
 
 import numpy as np
 
+from ..arrays import copied
 from ..bases.design import Design
 from ..blocks import Blocks, Recipe, SparseRecipe
 from ..config import memory_budget
@@ -227,7 +228,7 @@ def add_features(
     if before is not None:
         # Features carry 1/sqrt of their number in themselves.
         state["b"][:m] = before.coefficients * np.sqrt(len(state["b"]) / m)
-        state["c"], state["step"] = before.intercepts.copy(), done
+        state["c"], state["step"] = copied(before.intercepts), done
     rate = descent.first_rate() if training is None else training.rate
     state = descent.run(state, done + batches, rate, islice(descent.batches(0), batches))
     require_finite_training(state["b"], 0, rate)

@@ -27,8 +27,7 @@ from .target_codes import LabelCounts, TargetCoding, TargetSums
 from .targets import TargetEncoder
 
 # Numbers in a block of the first pass, whatever the memory budget: its sums are the same bits for any.
-SURVEYED = 1 << 22
-SURVEYED_ON_DEVICE = 1 << 18  # rows there: each block is some dozens of launches
+SURVEYED, SURVEYED_ON_DEVICE = 1 << 22, 1 << 28
 
 # Rows that later steps take, and the seeds that choose them: to try scalings on, to calibrate by, to choose the penalty
 # of a loss by, and to measure targets by.
@@ -97,9 +96,8 @@ class SummaryOf(SumOf):
 
     @property
     def rows(self) -> int:
-        if device_room():
-            return SURVEYED_ON_DEVICE
-        return max(1, min(1 << 14, SURVEYED // max(self.columns, 1)))
+        most, numbers = (1 << 20, SURVEYED_ON_DEVICE) if device_room() else (1 << 14, SURVEYED)
+        return max(1, min(most, numbers // max(self.columns, 1)))
 
     def of(self, block: Block) -> DataSummary:
         return DataSummary.of(self.targets, block, self.wanted)
@@ -164,7 +162,7 @@ class Preparation:
         if not summary.weight > 0:
             raise ValueError("sample_weight must not be all zero.")
         rows = summary.rows
-        checked = SampledBlocks(checked, rows.numbers, Block(rows.X, rows.y, rows.weight, 0))
+        checked = SampledBlocks(checked, np.asarray(rows.numbers), Block(rows.X, rows.y, rows.weight, 0))
         encoder = self._learned(summary.targets)
         coded = checked.map(CodedRows(encoder.coding(summary.targets if self.whole else None)), present=summary.present)
         return PreparedData(coded, summary.sample.rows, summary.sample.largest, journal, encoder)

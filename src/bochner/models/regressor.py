@@ -7,11 +7,13 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array, empty, like, namespace, places
 from ..bases import Basis
 from ..blocks import RowsLike
+from ..lazy import by_partitions
 from ..losses import LossLike
 from ..solvers import SolverLike
 from ..typing import Penalty, RandomStateLike, VectorLike
@@ -25,7 +27,7 @@ from .targets import NumericTargets
 class MultiOutputRegressor(RegressorMixin):
     """A regressor that takes one or more targets."""
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
@@ -61,10 +63,10 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         Bound C on the coefficients, |coef_| <= C / n_components; None is no bound.
     solver : str or solver object, default='auto'
         How coefficients are found. 'auto' chooses by the loss and by what fits in memory. For the squared loss:
-        'cholesky' (Gram matrix of features), 'dual' (kernel matrix of rows), 'cg' (conjugate gradients, no matrix). For
-        smooth losses: 'newton'. For losses with kinks: 'dual'. With max_coefficient: 'box'. For any loss, in small
-        batches: 'sgd', 'adam', 'doubly_stochastic', or an object of `bochner.solvers` with its
-        settings, or of your own with `solve(problem)`.
+        'cholesky' (Gram matrix of features), 'dual' (kernel matrix of rows), 'triangle' (one triangle of the Gram
+        matrix, for very many features), 'cg' (conjugate gradients, no matrix). For smooth losses: 'newton'. For losses
+        with kinks: 'dual'. With max_coefficient: 'box'. For any loss, in small batches: 'sgd', 'adam',
+        'doubly_stochastic', or an object of `bochner.solvers` with its settings, or of your own with `solve(problem)`.
         docs/learning.md says what suits what.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which has no penalty.
@@ -231,6 +233,7 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         """
         return self._add_rows(X, y, sample_weight, None, target)
 
+    @by_partitions
     def predict(self, X: RowsLike, return_std: bool = False) -> Any:
         """Predict targets, and on request how far they may be off.
 

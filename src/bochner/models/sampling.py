@@ -13,6 +13,7 @@ from ..bases.heuristics import largest_size
 from ..blocks import Block
 from ..blocks.base import stack
 from ..streams import priorities
+from ..typing import MatrixLike
 
 # Of a round of learning a metric: most rows and numbers in them, fewest rows of wide ones, and the seed of the rows.
 ROUND, NUMBERS, LEAST, SEED = 1 << 14, 1 << 24, 1 << 10, 13
@@ -60,7 +61,7 @@ class Sample:
     most: int
 
     @classmethod
-    def of(cls, rows: Any, numbers: Array, most: int) -> Sample:
+    def of(cls, rows: MatrixLike, numbers: Array, most: int) -> Sample:
         """The sample of these rows; numbers ascend."""
         first, last = (int(numbers[0]), int(numbers[-1]) + 1) if len(numbers) else (0, 0)
         order = like(priorities(first, last, seed=0), numbers)[numbers - first]

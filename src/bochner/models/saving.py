@@ -232,7 +232,7 @@ def require_design(design: Any) -> None:
             raise ValueError("the codes of x belong to no metric")
 
 
-def require_scaler(scaler: Any, columns: int) -> None:
+def require_scaler(scaler: object, columns: int) -> None:
     require_kind(scaler, ColumnScaler)
     require_fields(vars(scaler), column_fields(columns, "center", "spread", "low", "high", "clip"))
 

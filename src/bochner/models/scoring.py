@@ -10,6 +10,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from ..arrays import Array, cast, constant, is_torch, like, namespace
 from ..blocks import Blocks, RowsLike, rows_per_block
+from ..lazy import is_lazy
 from ..typing import VectorLike
 from .checks import check_weights
 
@@ -22,6 +23,8 @@ def score_of_rows(
     classifies: bool,
 ) -> float:
     """Accuracy of the labels, or R^2 (the mean over outputs), as scikit-learn has them; Blocks have their own y."""
+    if is_lazy(X):  # rows stay where they are; targets and predictions come here
+        y, sample_weight = (None if part is None else np.asarray(part) for part in (y, sample_weight))
     if isinstance(X, Blocks):
         parts = [(block.y, block.weight) for block in X.stream(0, rows_per_block(X.n_columns))]
         if y is not None or parts[0][0] is None:
@@ -29,6 +32,7 @@ def score_of_rows(
         y = np.concatenate([target for target, _ in parts])
         sample_weight = None if parts[0][1] is None else np.concatenate([weight for _, weight in parts])
     found = predict(X)
+    found = np.asarray(found) if is_lazy(found) else found
     if is_torch(X):
         weight = like(check_weights(sample_weight, len(found)), X)
         return tensor_score(found, like(y, X), weight, classifies)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..arrays import Array, cast, constant, is_torch, like, namespace, to_host, to_numpy
+from ..arrays import Array, Same, cast, constant, is_torch, like, namespace, to_host, to_numpy
 from ..typing import ClassWeight
 from .target_codes import (
     FEW,
@@ -124,7 +124,7 @@ class LabelTargets:
         known = summary.labels if classes is None else sorted_labels(np.asarray(to_host(classes)))[0]
         if len(known) < 2:
             raise ValueError(f"y has one class only ({known.tolist()[0]!r}); a classifier needs at least two classes.")
-        return replace(self, known=known)
+        return replace(self, known=np.asarray(known))
 
     def require_classes(self, classes: Array | None) -> None:
         if classes is not None and not np.array_equal(sorted_labels(np.asarray(to_host(classes)))[0], self.classes):
@@ -150,11 +150,11 @@ class LabelTargets:
             factors = compute_class_weight(self.class_weight, classes=self.classes, y=self.classes)
         return LabelCoding(self.classes, factors)
 
-    def decision(self, scores: Array) -> Array:
+    def decision(self, scores: Same) -> Same:
         """Scores (n, outputs) as `decision_function` returns them: (n,) for two classes."""
         return scores[:, 0] if len(self.classes) == 2 else scores
 
-    def decode(self, scores: Array) -> Array:
+    def decode(self, scores: Same) -> Same:
         """The label of the largest of the scores that `decision` gives, in their library; text as an array."""
         index = cast(scores > 0, "int64") if scores.ndim == 1 else scores.argmax(axis=1)
         if self.classes.dtype.kind not in "biuf":  # text, which no tensor holds
@@ -223,7 +223,7 @@ class NumericTargets:
     def coding(self, summary: TargetSums | None = None) -> NumberCoding:
         return NumberCoding(self.shape, self.offset)
 
-    def decode(self, scores: Array) -> Array:
+    def decode(self, scores: Same) -> Same:
         """Scores (n, outputs) in the shape of the targets."""
         return scores.reshape(-1, *self.shape)
 

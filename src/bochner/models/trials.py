@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..arrays import Rows, cast, is_csr
 from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import different_rows
@@ -28,6 +29,7 @@ from ..penalties.search import ABOVE, BELOW, DECADES, candidates, smallest, vall
 from ..solvers import solve_or_none
 from ..solvers.problem import fold_of, wrong
 from ..streams import sample_rows
+from ..typing import MatrixLike
 
 TRIED, FEATURES = 2000, 256  # rows and features of a trial; more features than rows tell no more
 FEWEST = 10  # rows with which a trial means something
@@ -62,14 +64,14 @@ class Choice:
     reason: str
 
 
-def choose(wanted: Wanted, basis: Basis, sample: Any, largest: float, probe: Block) -> Choice:
+def choose(wanted: Wanted, basis: Basis, sample: Rows, largest: float, probe: Block) -> Choice:
     """The scaling and the weight of smallest squared error of rows left out; probe holds rows with coded targets.
 
     With few rows folds can hardly tell them apart, and then it is what serves best on average.
     """
     sample = different_rows(sample)  # a repeated row counts as one with a weight does
     scales = ["robust", "standard", None] if wanted.scale == "auto" else [wanted.scale]
-    may = not scipy.sparse.issparse(sample) and sample.shape[1] <= MOST_COLUMNS
+    may = not is_csr(sample) and sample.shape[1] <= MOST_COLUMNS
     weights = WEIGHTS if wanted.linear == "auto" and may else (ASKED,) if wanted.linear is True else (0.0,)
     if len(scales) == 1 and len(weights) == 1:
         return Choice(scales[0], weights[0], "as asked")
@@ -129,17 +131,17 @@ def described(scale: str | None, weight: float) -> str:
     return f"{scale or 'as they are'}{line}"
 
 
-def design_of(choice: Choice, basis: Basis, sample: Any, largest: float, metric: np.ndarray | None = None) -> Design:
+def design_of(choice: Choice, basis: Basis, sample: Rows, largest: float, metric: np.ndarray | None = None) -> Design:
     """The basis fitted to sampled rows as the choice says, after a metric if there is one."""
     sample = different_rows(sample)
     scaler = None if choice.scale is None else SCALERS[choice.scale](sample)
     rows, codes = sample if scaler is None else scaler(sample), None
     if metric is not None:
         full = metric.ndim == 2
-        codes = choose_quantizer(rows, not scipy.sparse.issparse(rows)) if full and basis.is_integer else None
+        codes = choose_quantizer(rows, not is_csr(rows)) if full and basis.is_integer else None
         rows = rows @ metric if full else moved_by_diagonal(rows, metric)
     if scaler is not None or metric is not None:
-        values = rows.data if scipy.sparse.issparse(rows) else rows
+        values = rows.data if is_csr(rows) else rows
         largest = float(np.abs(values).max(initial=0.0))
     fitted = basis.fit_sample(rows, largest)
     if not choice.weight:
@@ -148,9 +150,9 @@ def design_of(choice: Choice, basis: Basis, sample: Any, largest: float, metric:
     return Design(fitted, scaler, LinearPart.of(np.asarray(sample), weight), metric, codes)
 
 
-def moved_by_diagonal(rows: Any, diagonal: np.ndarray) -> Any:
+def moved_by_diagonal(rows: MatrixLike, diagonal: np.ndarray) -> Any:
     """Rows, dense or sparse, with each column times a number."""
-    return scipy.sparse.csr_matrix(rows.multiply(diagonal)) if scipy.sparse.issparse(rows) else rows * diagonal
+    return scipy.sparse.csr_matrix(rows.multiply(diagonal)) if is_csr(rows) else rows * diagonal
 
 
 def squared_length(basis: Basis, rows: Any, largest: float) -> float:
@@ -160,7 +162,7 @@ def squared_length(basis: Basis, rows: Any, largest: float) -> float:
     """
     some = basis.sized(FEATURES).set_params(precision=None, random_state=0).fit_sample(rows, largest)
     features = some.features(rows[:BALANCED])
-    features = features.toarray() if scipy.sparse.issparse(features) else features
+    features = features.toarray() if is_csr(features) else features
     return float(np.sum(np.var(features, axis=0, dtype=np.float64) * np.square(some.scale_)))
 
 
@@ -169,8 +171,8 @@ class Trial:
 
     def __init__(self, wanted: Wanted, design: Design, probe: Block) -> None:
         features = design.features(probe.X)
-        features = features.toarray() if scipy.sparse.issparse(features) else features
-        self.features = features.astype(np.float64)
+        features = features.toarray() if is_csr(features) else features
+        self.features = cast(features, "float64")
         self.folds, self.probe = fold_of(probe, FOLDS), probe
         y, parts = probe.y.astype(np.float64), []
         for fold in range(FOLDS):

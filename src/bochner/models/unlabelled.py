@@ -15,10 +15,11 @@ from ..bases.design import Design
 from ..bases.heuristics import draw_seed
 from ..blocks import Aggregate, Block, Blocks, MemoryBlocks, RowsLike, SumOf
 from ..blocks.memory import is_mapped
+from ..lazy import is_lazy
 from ..moments import Moments, Rows
 from ..typing import Matrix, RandomStateLike
 from ..validation import require_choice, require_finite, require_numbers, require_squares
-from .checks import Dtypes, dtypes_for
+from .checks import Dtypes, collected, dtypes_for
 from .sampling import Sample
 from .trials import Choice, design_of
 
@@ -59,12 +60,15 @@ def has_bytes(X: Any) -> bool:
     X = to_numpy(X)
     if isinstance(X, Blocks):
         X = X.read(0, 1).X
+    if is_lazy(X):  # the types of its columns are known without a pass
+        X = X._meta
     kinds = list(X.dtypes) if hasattr(X, "dtypes") else [getattr(X, "dtype", None)]
     return all(getattr(kind, "itemsize", 8) == 1 for kind in kinds)
 
 
 def in_blocks(X: Any, dtypes: Dtypes, name: str = "X") -> Any:
     """Blocks that are checked as they come; or, if they are in memory, the array that is to be checked as a whole."""
+    X = collected(X, None, None)[0]
     if isinstance(X, MemoryBlocks) and X.recipe is None and X.weight is None:
         X = X.X
     if is_mapped(X) and X.dtype not in dtypes:  # a block at a time, never converted as a whole

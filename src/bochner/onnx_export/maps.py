@@ -19,14 +19,17 @@ from ..maps import (
     MaxoutMap,
     Metric,
     ObliqueCellsMap,
+    PatchMap,
     RidgeMap,
     StumpsMap,
+    ThresholdMap,
     Union,
     UnitMap,
 )
 from .cells import axis_cells, bins, oblique_cells, stumps
 from .graph import Graph
 from .integers import codes
+from .patches import patches, threshold
 from .pools import gated, maxout
 from .preparation import linear, scaled
 from .ridge import ridge
@@ -43,6 +46,7 @@ EXPORTERS: dict[type[FeatureMap], Callable[[Graph, Any, str, Any], str]] = {
     AxisCellsMap: axis_cells,
     ObliqueCellsMap: oblique_cells,
     RidgeMap: ridge,
+    ThresholdMap: threshold,
 }
 
 
@@ -56,12 +60,19 @@ def columns_of(graph: Graph, feature_map: FeatureMap, rows: str, working: np.dty
     if isinstance(feature_map, Metric):
         moved, working = _moved(graph, feature_map, rows, working)
         return columns_of(graph, feature_map.map, moved, working)
+    if isinstance(feature_map, PatchMap):
+        return patches(graph, feature_map, rows, working, _of_units)
     assert isinstance(feature_map, UnitMap)
     if feature_map.precision in ("float32", "float64"):
         working = np.dtype(feature_map.precision)
         rows = graph.double(graph.cast(rows, working))
     if feature_map.quantizer is not None:
         rows = codes(graph, rows, feature_map.quantizer)
+    return _of_units(graph, feature_map, rows, working)
+
+
+def _of_units(graph: Graph, feature_map: UnitMap, rows: str, working: np.dtype) -> str:
+    """The features of rows as the units take them."""
     return EXPORTERS[type(feature_map)](graph, feature_map, rows, working)
 
 
@@ -97,7 +108,7 @@ def parts(feature_map: FeatureMap) -> list[FeatureMap]:
     """The maps that a map is composed of, down to those of units."""
     if isinstance(feature_map, Union):
         return [part for one in feature_map.maps for part in parts(one)]
-    return parts(feature_map.map) if isinstance(feature_map, DesignMap | Metric) else [feature_map]
+    return parts(feature_map.map) if isinstance(feature_map, DesignMap | Metric | PatchMap) else [feature_map]
 
 
 def require_form(feature_map: FeatureMap) -> None:

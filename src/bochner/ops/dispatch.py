@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import scipy.sparse
 
-from ..arrays import dtype_name, is_sparse_tensor, is_torch
+from ..arrays import Array, dtype_name, is_sparse_tensor, is_torch
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 LIBRARIES = ("numpy", "torch")
@@ -32,10 +32,10 @@ class Version(NamedTuple):
     when: Callable[..., bool] | None = None
     note: str = ""
 
-    def takes(self, array: object, *others: Any) -> bool:
+    def takes(self, array: Array, *others: Any) -> bool:
         return self.takes_kind(array) and (self.when is None or self.when(array, *others))
 
-    def takes_kind(self, array: object) -> bool:
+    def takes_kind(self, array: Array) -> bool:
         """Whether the dtype and the layout are right, which hold for all arrays of a kind."""
         return (self.dtypes is None or dtype_name(array) in self.dtypes) and (
             self.layouts is None or layout_of(array) in self.layouts
@@ -93,7 +93,7 @@ class Op:
         self.name, self.definition = definition.__name__, definition
         self.__doc__ = definition.__doc__
 
-    def __call__(self, array: object, *others: Any) -> Any:
+    def __call__(self, array: Array, *others: Any) -> Any:
         try:
             versions = _selection.chosen[kind_of(self.name, array)]
         except KeyError:
@@ -113,7 +113,7 @@ class Selection:
     backends: tuple[Backend, ...]
     chosen: dict[tuple[Any, ...], tuple[tuple[Any, Any], ...]] = field(default_factory=dict)
 
-    def choose(self, name: str, array: object) -> tuple[tuple[Any, Any], ...]:
+    def choose(self, name: str, array: Array) -> tuple[tuple[Any, Any], ...]:
         if is_torch(array):
             load_torch()
             if self is not _selection:  # its backend was registered just now

@@ -89,8 +89,13 @@ def cholesky(matrix: np.ndarray, shift: float, scale: float, dtype: str) -> Fact
 
 
 def _factor_lots(matrix: np.ndarray, shift: float, scale: float, dtype: str) -> FactorInLots | None:
-    made = FactorInLots([_scaled(matrix, start, shift, scale, dtype) for start in range(0, len(matrix), ROWS)], scale)
-    factorise = lapack.get_lapack_funcs("potrf", dtype=np.dtype(dtype))
+    lots = [_scaled(matrix, start, shift, scale, dtype) for start in range(0, len(matrix), ROWS)]
+    return factor_in_place(FactorInLots(lots, scale))
+
+
+def factor_in_place(made: FactorInLots) -> FactorInLots | None:
+    """The factor of a matrix whose lots are given, in their place; None if it is not positive definite."""
+    factorise = lapack.get_lapack_funcs("potrf", dtype=made.lots[0].dtype)
     for k, lot in enumerate(made.lots):
         corner, right = made.columns(k, k), lot[:, len(lot) :]
         if factorise(corner, clean=0, overwrite_a=1)[1]:
@@ -120,7 +125,7 @@ class FactorInLots(Factor):
     lots: list[np.ndarray] = field(repr=False)
     scale: float = 1.0
 
-    def solve(self, columns: np.ndarray) -> np.ndarray:
+    def solve(self, columns: Array) -> np.ndarray:
         size = _largest(columns)
         parts = self._forwards(columns, size)
         multiply, divide = blas.get_blas_funcs(("gemm", "trsm"), dtype=self.lots[0].dtype if self.lots else np.float64)
@@ -130,7 +135,7 @@ class FactorInLots(Factor):
             parts[k] = divide(1.0, self.columns(k, k), parts[k], overwrite_b=1)
         return _joined(parts, size / self.scale, columns)
 
-    def half_solve(self, columns: np.ndarray) -> np.ndarray:
+    def half_solve(self, columns: Array) -> np.ndarray:
         size = _largest(columns)
         return _joined(self._forwards(columns, size), size / np.sqrt(self.scale), columns)
 
@@ -152,7 +157,7 @@ class FactorInLots(Factor):
         diagonal = self.diagonal
         return 2.0 * float(np.sum(np.log(diagonal))) + len(diagonal) * float(np.log(self.scale))
 
-    def _forwards(self, columns: np.ndarray, size: np.ndarray) -> list[np.ndarray]:
+    def _forwards(self, columns: Array, size: np.ndarray) -> list[np.ndarray]:
         """R'^-1 times columns over their sizes, as many rows at a time as the lots have."""
         parts: list[np.ndarray] = []
         for k, lot in enumerate(self.lots):
@@ -166,13 +171,13 @@ class FactorInLots(Factor):
         return parts
 
 
-def _largest(columns: np.ndarray) -> np.ndarray:
+def _largest(columns: Array) -> np.ndarray:
     """The largest number of each column, by which it is divided: float32 would lose very small or large ones."""
     largest = np.abs(columns).max(axis=0, initial=0.0)
     return np.where((largest > 0.0) & np.isfinite(largest), largest, 1.0)
 
 
-def _joined(parts: list[np.ndarray], size: np.ndarray, like: np.ndarray) -> np.ndarray:
+def _joined(parts: list[np.ndarray], size: np.ndarray, like: Array) -> np.ndarray:
     """The parts times the sizes of their columns, in float64 and in the shape of `like`; they are used up."""
     out, start = np.empty(like.shape), 0
     while parts:
@@ -236,20 +241,20 @@ class ReducedForm(TridiagonalForm):
         few = len(matrix) == 1
         self.eigenvalues = self._diagonal if few else scipy.linalg.eigvalsh_tridiagonal(self._diagonal, self._off)
 
-    def rotate(self, columns: np.ndarray) -> np.ndarray:
+    def rotate(self, columns: Array) -> np.ndarray:
         return self._rotated(columns, "T")
 
-    def rotate_back(self, columns: np.ndarray) -> np.ndarray:
+    def rotate_back(self, columns: Array) -> np.ndarray:
         return self._rotated(columns, "N")
 
-    def solve(self, alpha: float, rotated: np.ndarray) -> np.ndarray:
+    def solve(self, alpha: float, rotated: Array) -> np.ndarray:
         if self._reflectors is None:
             return rotated / (self._diagonal + alpha)
         bands = np.zeros((2, len(self._diagonal)))
         bands[0, 1:], bands[1] = self._off, self._diagonal + alpha
         return scipy.linalg.solveh_banded(bands, rotated, check_finite=False)
 
-    def _rotated(self, columns: np.ndarray, transposed: str) -> np.ndarray:
+    def _rotated(self, columns: Array, transposed: str) -> np.ndarray:
         """Q'C ("T") or Q C ("N"): the first row stays, the reflectors act on the others."""
         out = np.array(columns, dtype=np.float64, order="F")
         if self._reflectors is not None:

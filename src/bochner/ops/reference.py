@@ -10,7 +10,6 @@ Integer ops are defined bit for bit. Rows are independent in every op here, so a
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -19,10 +18,13 @@ from .. import portable
 from ..streams import Stream, philox, row_hashes
 from .dispatch import op
 from .reference_pictures import patches, pooled, standardize, threshold
-from .reference_sums import cross, float_gram, gram, scores
+from .reference_sums import add_to_triangle, cross, float_gram, gram, scores
 
 # Defined with the streams that it feeds, and in rooms of their own.
-__all__ = ["cross", "float_gram", "gram", "patches", "philox", "pooled", "scores", "standardize", "threshold"]
+__all__ = [
+    "add_to_triangle", "cross", "float_gram", "gram", "patches", "philox", "pooled", "scores", "standardize",
+    "threshold",
+]  # fmt: skip
 
 op(philox)
 EXACT_TERMS = 256  # products of 8-bit numbers (each below 2^16) that float32 adds without rounding
@@ -266,7 +268,7 @@ def lookup(values: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray,
 
 @op
 def dense_cos_sin(
-    x: Any, directions: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
+    x: np.ndarray, directions: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
 ) -> np.ndarray:
     """Cosines and sines of float projections; x may be sparse."""
     return cos_sin(np.asarray(x @ directions.T), phases, height, out)
@@ -274,7 +276,7 @@ def dense_cos_sin(
 
 @op
 def dense_maxout(
-    x: Any,
+    x: np.ndarray,
     directions: np.ndarray,
     pool_size: int,
     centre: np.ndarray,
@@ -288,7 +290,7 @@ def dense_maxout(
 
 
 @op
-def dense_winners(x: Any, directions: np.ndarray, pool_size: int) -> np.ndarray:
+def dense_winners(x: np.ndarray, directions: np.ndarray, pool_size: int) -> np.ndarray:
     return winners(np.asarray(x @ directions.T), pool_size)
 
 

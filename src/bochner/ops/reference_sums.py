@@ -10,6 +10,7 @@ from scipy.linalg.blas import dsyrk, ssyrk
 from . import blas
 from .dispatch import op
 
+LOT = 384  # columns of a triangle that are kept together, as factors have them
 MANY_COLUMNS, STRIPE = 12_000, 2_048  # that BLAS is given at once: with threads it has crashed on 20,000
 
 
@@ -31,6 +32,38 @@ def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
     for start in range(0, len(z), rows):
         total += upper_gram(z[start : start + rows].astype(work), product).astype(np.int64)
     return mirrored(total)
+
+
+@op
+def add_to_triangle(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
+    """Z'Z added in place to one triangle of a symmetric matrix (m, m), in lots of LOT columns from the diagonal on.
+
+    `total` is flat: lot k is triangle_lots(total, m)[k], C-ordered (m - LOT k, LOT), the rows from LOT k on of columns
+    LOT k, LOT k + 1, ... Above the diagonal of a lot are zeros. Integers must fit the type of the sums; those of a new
+    triangle are int64, or float64 of floats.
+    """
+    if total is None:
+        total = np.zeros(triangle_size(z.shape[1]), dtype=np.float64 if z.dtype.kind == "f" else np.int64)
+    wide = z.astype(np.float64)
+    for start, lot in zip(range(0, z.shape[1], LOT), triangle_lots(total, z.shape[1]), strict=True):
+        lower = np.tril(wide[:, start:].T @ wide[:, start : start + LOT])
+        lot += lower.astype(total.dtype)
+    return total
+
+
+def triangle_size(columns: int) -> int:
+    """How many numbers one triangle of a matrix takes."""
+    return sum((columns - start) * min(LOT, columns - start) for start in range(0, columns, LOT))
+
+
+def triangle_lots(total: np.ndarray, columns: int) -> list[np.ndarray]:
+    """The lots of a flat triangle, as views."""
+    lots, place = [], 0
+    for start in range(0, columns, LOT):
+        shape = columns - start, min(LOT, columns - start)
+        lots.append(total[place : place + shape[0] * shape[1]].reshape(shape))
+        place += shape[0] * shape[1]
+    return lots
 
 
 @op

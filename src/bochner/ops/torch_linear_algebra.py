@@ -6,30 +6,30 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from ..arrays import Array
 from .linear_algebra import Factor, TridiagonalForm
 from .torch_reference import defines
 
 
 @defines
-def symmetric_product(matrix: Array, columns: Array) -> Array:
+def symmetric_product(matrix: Tensor, columns: Tensor) -> Tensor:
     return matrix @ columns
 
 
 @defines
-def eigh(matrix: Array) -> tuple[Array, Array]:
+def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
     values, vectors = torch.linalg.eigh(matrix)
     return values, vectors
 
 
 @defines
-def eigvalsh(matrix: Array) -> Array:
+def eigvalsh(matrix: Tensor) -> Tensor:
     return torch.linalg.eigvalsh(matrix)
 
 
 @defines
-def cholesky(matrix: Array, shift: float, scale: float, dtype: str) -> Factor | None:
+def cholesky(matrix: Tensor, shift: float, scale: float, dtype: str) -> Factor | None:
     scaled = (matrix / scale).to(getattr(torch, dtype))
     scaled.diagonal().add_(shift / scale)
     lower, failed = torch.linalg.cholesky_ex(scaled)
@@ -40,14 +40,14 @@ def cholesky(matrix: Array, shift: float, scale: float, dtype: str) -> Factor | 
 class TorchFactor(Factor):
     """R' of A = scale R'R as torch makes it, lower triangular."""
 
-    lower: Array = field(repr=False)
+    lower: Tensor = field(repr=False)
     scale: float = 1.0
 
-    def solve(self, columns: Array) -> Array:
+    def solve(self, columns: Tensor) -> Tensor:
         scaled, size = self._scaled(columns)
         return self._unscaled(torch.cholesky_solve(scaled, self.lower), size / self.scale, columns)
 
-    def half_solve(self, columns: Array) -> Array:
+    def half_solve(self, columns: Tensor) -> Tensor:
         scaled, size = self._scaled(columns)
         solved = torch.linalg.solve_triangular(self.lower, scaled, upper=False)
         return self._unscaled(solved, size / self.scale**0.5, columns)
@@ -56,7 +56,7 @@ class TorchFactor(Factor):
         return TorchFactor(self.lower[:rows, :rows], self.scale)
 
     @property
-    def diagonal(self) -> Array:
+    def diagonal(self) -> Tensor:
         return self.lower.diagonal().double()
 
     @property
@@ -64,7 +64,7 @@ class TorchFactor(Factor):
         diagonal = self.diagonal
         return 2.0 * float(diagonal.log().sum()) + len(diagonal) * float(torch.log(torch.tensor(self.scale).double()))
 
-    def _scaled(self, columns: Array) -> tuple[Array, Array]:
+    def _scaled(self, columns: Tensor) -> tuple[Tensor, Tensor]:
         """Columns over their largest numbers: float32 would lose very small or large ones."""
         columns = (columns if columns.ndim == 2 else columns[:, None]).double()
         largest = columns.abs().amax(dim=0) if len(columns) else columns.new_ones(columns.shape[1])
@@ -72,12 +72,12 @@ class TorchFactor(Factor):
         return (columns / size).to(self.lower.dtype), size
 
     @staticmethod
-    def _unscaled(solved: Array, size: Array, template: Array) -> Array:
+    def _unscaled(solved: Tensor, size: Tensor, template: Tensor) -> Tensor:
         return (solved.double() * size).reshape(template.shape)
 
 
 @defines
-def tridiagonal_form(matrix: Array) -> TridiagonalForm:
+def tridiagonal_form(matrix: Tensor) -> TridiagonalForm:
     return EigenForm(*torch.linalg.eigh(matrix))
 
 
@@ -85,16 +85,16 @@ def tridiagonal_form(matrix: Array) -> TridiagonalForm:
 class EigenForm(TridiagonalForm):
     """A = Q diag(eigenvalues) Q'."""
 
-    eigenvalues: Array
-    vectors: Array
+    eigenvalues: Tensor
+    vectors: Tensor
 
-    def rotate(self, columns: Array) -> Array:
+    def rotate(self, columns: Tensor) -> Tensor:
         return self.vectors.mT @ columns.double()
 
-    def rotate_back(self, columns: Array) -> Array:
+    def rotate_back(self, columns: Tensor) -> Tensor:
         return self.vectors @ columns
 
-    def solve(self, alpha: float, rotated: Array) -> Array:
+    def solve(self, alpha: float, rotated: Tensor) -> Tensor:
         shifted = self.eigenvalues + alpha
         if len(shifted) > 1 and not bool((shifted > 0.0).all()):  # as the factor of a tridiagonal matrix would find
             raise np.linalg.LinAlgError("the matrix is not positive definite.")

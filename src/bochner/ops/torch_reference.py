@@ -12,11 +12,13 @@ from functools import wraps
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from ..arrays import Array, like
+from ..arrays import like
 from ..streams import FINISHERS, MULTIPLIERS, WEYL, hash_multipliers, int8_normal_table
 from .dispatch import Backend, Function
 from .reference import EXACT_TERMS, NotFiniteError
+from .reference_sums import LOT, triangle_size
 
 TORCH = Backend("torch", library="torch", defines=True)
 WORD = 0xFFFFFFFF
@@ -26,7 +28,7 @@ def defines(function: Function) -> Function:
     """The decorated function is what the op of its name means for tensors."""
 
     @wraps(function)
-    def call(array: Any, *others: Any) -> Array:
+    def call(array: Tensor, *others: Any) -> Tensor:
         return function(array, *(like(other, array) for other in others))
 
     TORCH.serves(function.__name__)(call)
@@ -37,7 +39,7 @@ def defines(function: Function) -> Function:
 
 
 @defines
-def fwht(x: Array) -> Array:
+def fwht(x: Tensor) -> Tensor:
     size, stride = x.shape[-1], 1
     while stride < size:
         low, high = x.unflatten(-1, (-1, 2, stride)).unbind(-2)
@@ -46,11 +48,11 @@ def fwht(x: Array) -> Array:
 
 
 @defines
-def fastfood(x: Array, signs: Array, permutation: Array, gaussian: Array, calibration: Array) -> Array:
+def fastfood(x: Tensor, signs: Tensor, permutation: Tensor, gaussian: Tensor, calibration: Tensor) -> Tensor:
     return (fwht(_mixed(x, signs, permutation) * gaussian) * calibration).flatten(-2)
 
 
-def _mixed(x: Array, signs: Array, permutation: Array) -> Array:
+def _mixed(x: Tensor, signs: Tensor, permutation: Tensor) -> Tensor:
     """Pi H B x for each of E expansions, (..., d) to (..., E, size)."""
     padded = torch.nn.functional.pad(x, (0, signs.shape[-1] - x.shape[-1])).unsqueeze(-2)
     mixed = fwht(padded * signs)
@@ -58,23 +60,23 @@ def _mixed(x: Array, signs: Array, permutation: Array) -> Array:
 
 
 @defines
-def maxout(projections: Array, pool_size: int) -> Array:
+def maxout(projections: Tensor, pool_size: int) -> Tensor:
     return projections.unflatten(-1, (-1, pool_size)).amax(dim=-1)
 
 
 @defines
-def winners(projections: Array, pool_size: int) -> Array:
+def winners(projections: Tensor, pool_size: int) -> Tensor:
     return projections.unflatten(-1, (-1, pool_size)).argmax(dim=-1).int()
 
 
 @defines
-def gates(winners: Array, through: Array, pool_size: int) -> Array:
+def gates(winners: Tensor, through: Tensor, pool_size: int) -> Tensor:
     out = through.new_zeros((*winners.shape, pool_size))
     return out.scatter_(-1, winners.long().unsqueeze(-1), through.unsqueeze(-1)).flatten(-2)
 
 
 @defines
-def stumps(x: Array, coordinates: Array, thresholds: Array, height: Any) -> Array:
+def stumps(x: Tensor, coordinates: Tensor, thresholds: Tensor, height: Tensor) -> Tensor:
     if not bool(torch.isfinite(x).all()):
         raise NotFiniteError
     height = torch.as_tensor(height, device=x.device)
@@ -82,7 +84,7 @@ def stumps(x: Array, coordinates: Array, thresholds: Array, height: Any) -> Arra
 
 
 @defines
-def cells(x: Array, coordinates: Array, thresholds: Array, flips: Array) -> Array:
+def cells(x: Tensor, coordinates: Tensor, thresholds: Tensor, flips: Tensor) -> Tensor:
     out = flips.int().expand(len(x), -1).clone()
     for j in range(coordinates.shape[1]):
         out ^= (x[:, coordinates[:, j].long()] > thresholds[:, j]).int() << j
@@ -90,25 +92,25 @@ def cells(x: Array, coordinates: Array, thresholds: Array, flips: Array) -> Arra
 
 
 @defines
-def matches(a: Array, b: Array) -> Array:
+def matches(a: Tensor, b: Tensor) -> Tensor:
     counts = [(row == b).sum(dim=1, dtype=torch.int32) for row in a]
     return torch.stack(counts) if counts else a.new_zeros((0, len(b)), dtype=torch.int32)
 
 
 @defines
-def cos_sin(projections: Array, phases: Array, height: Any, out: Array | None = None) -> Array:
+def cos_sin(projections: Tensor, phases: Tensor, height: Tensor, out: Tensor | None = None) -> Tensor:
     pairs = projections.shape[-1] - len(phases)
     paired = torch.stack((projections[..., :pairs].cos(), projections[..., :pairs].sin()), dim=-1).flatten(-2)
     alone = torch.cos(projections[..., pairs:] + phases)
     return _given(torch.cat((paired, alone), dim=-1) * height, out)
 
 
-def _given(made: Any, out: Any) -> Array:
+def _given(made: Any, out: Any) -> Tensor:
     return made if out is None else out.copy_(made)
 
 
 @defines
-def bins(x: Array, shift: Array, pitch: Array, multipliers: Array, columns: int) -> Array:
+def bins(x: Tensor, shift: Tensor, pitch: Tensor, multipliers: Tensor, columns: int) -> Tensor:
     cells = torch.floor((x.double()[:, None] - shift) / pitch).clamp(-(2.0**62), 2.0**62).long() & WORD
     words = multipliers.view(torch.int64)  # products and sums wrap around as unsigned ones do
     code = (((cells * words[:, 1:]).sum(dim=2) + words[:, 0]) >> 32) & WORD
@@ -116,7 +118,7 @@ def bins(x: Array, shift: Array, pitch: Array, multipliers: Array, columns: int)
 
 
 @defines
-def binned(cells: Array, columns: int, height: Any) -> tuple[Array, Array, Array]:
+def binned(cells: Tensor, columns: int, height: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     n = len(cells)
     rows = torch.arange(n, device=cells.device)
     places, which = torch.unique((rows[:, None] * columns + (cells >> 1)).flatten(), return_inverse=True)
@@ -134,13 +136,13 @@ def binned(cells: Array, columns: int, height: Any) -> tuple[Array, Array, Array
 
 
 @defines
-def quantize(x: Array, center: Array, step: float, low: int, high: int) -> Array:
+def quantize(x: Tensor, center: Tensor, step: float, low: int, high: int) -> Tensor:
     codes = torch.round((x.double() - center) / step)
     return codes.clamp(low, high).to(torch.uint8 if low == 0 else torch.int8)
 
 
 @defines
-def project(x: Array, directions: Array) -> Array:
+def project(x: Tensor, directions: Tensor) -> Tensor:
     out = torch.zeros((len(x), len(directions)), dtype=torch.int32, device=x.device)
     for start in range(0, x.shape[1], EXACT_TERMS):
         chunk = slice(start, start + EXACT_TERMS)
@@ -149,19 +151,19 @@ def project(x: Array, directions: Array) -> Array:
 
 
 @defines
-def project_phase(x: Array, frequencies: Array) -> Array:
+def project_phase(x: Tensor, frequencies: Tensor) -> Tensor:
     words = frequencies.long()
     low, high = ((x.double() @ half.double().mT).long() for half in (words & 0xFFFF, words >> 16))
     return ((low + (high << 16)) & WORD).to(torch.uint32)
 
 
 @defines
-def phase(projections: Array, multipliers: Array) -> Array:
+def phase(projections: Tensor, multipliers: Tensor) -> Tensor:
     return ((projections.long() * multipliers.long()) & WORD).to(torch.uint32)
 
 
 @defines
-def cos_sin_integer(phases: Array, offsets: Array, table: Array) -> Array:
+def cos_sin_integer(phases: Tensor, offsets: Tensor, table: Tensor) -> Tensor:
     bits = len(table).bit_length() - 1
     pairs, mask = phases.shape[1] - len(offsets), len(table) - 1
     words = phases.long()
@@ -172,30 +174,30 @@ def cos_sin_integer(phases: Array, offsets: Array, table: Array) -> Array:
 
 
 @defines
-def fastfood_integer(x: Array, signs: Array, permutation: Array, gaussian: Array, shift: int) -> Array:
+def fastfood_integer(x: Tensor, signs: Tensor, permutation: Tensor, gaussian: Tensor, shift: int) -> Tensor:
     mixed = _mixed(x.int(), signs.int(), permutation) * gaussian.int()
     return fwht((mixed + ((1 << shift) >> 1)) >> shift).flatten(-2)
 
 
 @defines
-def calibrate(values: Array, multipliers: Array, shift: int) -> Array:
+def calibrate(values: Tensor, multipliers: Tensor, shift: int) -> Tensor:
     return ((values.long() * multipliers + (1 << (shift - 1))) >> shift).int()
 
 
 @defines
-def rescale(values: Array, multiplier: int, shift: int, limit: int) -> Array:
+def rescale(values: Tensor, multiplier: int, shift: int, limit: int) -> Tensor:
     scaled = (values.long() * multiplier + (1 << (shift - 1))) >> shift
     return scaled.clamp(-limit, limit).to(torch.int8 if limit <= 127 else torch.int16)
 
 
 @defines
-def lookup(values: Array, multiplier: int, shift: int, offsets: Array, table: Array) -> Array:
+def lookup(values: Tensor, multiplier: int, shift: int, offsets: Tensor, table: Tensor) -> Tensor:
     index = (values.long() * multiplier + offsets + (1 << (shift - 1))) >> shift
     return table[(index + len(table) // 2).clamp(0, len(table) - 1)]
 
 
 @defines
-def philox(counter: Array, key: tuple[int, int]) -> Array:
+def philox(counter: Tensor, key: tuple[int, int]) -> Tensor:
     words = [column.long() for column in counter.unbind(1)]
     key0, key1 = key
     for _ in range(10):
@@ -205,7 +207,7 @@ def philox(counter: Array, key: tuple[int, int]) -> Array:
     return torch.stack(words, dim=1).to(torch.uint32)
 
 
-def _product(words: Array, factor: int) -> tuple[Array, Array]:
+def _product(words: Tensor, factor: int) -> tuple[Tensor, Tensor]:
     """The high and the low 32 bits of a product of such words, by halves of one factor: 64 bits would not fit."""
     low = words * (factor & 0xFFFF)
     rest = words * (factor >> 16) + (low >> 16)
@@ -213,7 +215,7 @@ def _product(words: Array, factor: int) -> tuple[Array, Array]:
 
 
 @defines
-def normal_int8(template: Array, key: tuple[int, int], start: int, stop: int, width: int) -> Array:
+def normal_int8(template: Tensor, key: tuple[int, int], start: int, stop: int, width: int) -> Tensor:
     blocks, count = -(-width // 8), stop - start
     feature = torch.arange(start, stop, device=template.device).repeat_interleave(blocks)
     block = torch.arange(blocks, device=template.device).repeat(count)
@@ -224,12 +226,12 @@ def normal_int8(template: Array, key: tuple[int, int], start: int, stop: int, wi
 
 
 @defines
-def row_folds(x: Array, folds: int) -> Array:
+def row_folds(x: Tensor, folds: int) -> Tensor:
     hashes = row_hashes(x)
     return (2 * (_shifted(hashes, 1) % folds) + (hashes & 1)) % folds  # the remainder of an unsigned number
 
 
-def row_hashes(x: Array) -> Array:
+def row_hashes(x: Tensor) -> Tensor:
     """The bits of `streams.row_hashes`, as int64: sums and products wrap around as unsigned ones do."""
     words = (x.double() + 0.0).view(torch.int64) + (1 << 23)
     words &= -(1 << 24)
@@ -241,7 +243,7 @@ def row_hashes(x: Array) -> Array:
     return total ^ _shifted(total, 33)
 
 
-def _shifted(words: Array, bits: int) -> Array:
+def _shifted(words: Tensor, bits: int) -> Tensor:
     """Unsigned words of 64 bits, shifted to the right."""
     return (words >> bits) & ((1 << (64 - bits)) - 1)
 
@@ -250,78 +252,80 @@ def _shifted(words: Array, bits: int) -> Array:
 
 
 @defines
-def dense_cos_sin(x: Array, directions: Array, phases: Array, height: Any, out: Array | None = None) -> Array:
+def dense_cos_sin(x: Tensor, directions: Tensor, phases: Tensor, height: Tensor, out: Tensor | None = None) -> Tensor:
     return cos_sin(x @ directions.mT, phases, height, out)
 
 
 @defines
 def dense_maxout(
-    x: Array, directions: Array, pool_size: int, centre: Array, scale: Any, out: Array | None = None
-) -> Array:
+    x: Tensor, directions: Tensor, pool_size: int, centre: Tensor, scale: float | Tensor, out: Tensor | None = None
+) -> Tensor:
     return _given((maxout(x @ directions.mT, pool_size) - centre[:, None]) * scale, out)
 
 
 @defines
-def dense_winners(x: Array, directions: Array, pool_size: int) -> Array:
+def dense_winners(x: Tensor, directions: Tensor, pool_size: int) -> Tensor:
     return winners(x @ directions.mT, pool_size)
 
 
 @defines
 def fastfood_cos_sin(
-    x: Array,
-    signs: Array,
-    permutation: Array,
-    gaussian: Array,
-    calibration: Array,
+    x: Tensor,
+    signs: Tensor,
+    permutation: Tensor,
+    gaussian: Tensor,
+    calibration: Tensor,
     kept: int,
-    phases: Array,
-    height: Any,
-) -> Array:
+    phases: Tensor,
+    height: Tensor,
+) -> Tensor:
     return cos_sin(fastfood(x, signs, permutation, gaussian, calibration)[..., :kept], phases, height)
 
 
 @defines
 def fastfood_cos_sin_integer(
-    x: Array,
-    signs: Array,
-    permutation: Array,
-    gaussian: Array,
+    x: Tensor,
+    signs: Tensor,
+    permutation: Tensor,
+    gaussian: Tensor,
     shift: int,
-    multipliers: Array,
+    multipliers: Tensor,
     kept: int,
-    offsets: Array,
-    table: Array,
-) -> Array:
+    offsets: Tensor,
+    table: Tensor,
+) -> Tensor:
     projections = fastfood_integer(x, signs, permutation, gaussian, shift)
     return cos_sin_integer(phase(projections, multipliers)[:, :kept], offsets, table)
 
 
 @defines
-def project_cos_sin(x: Array, directions: Array, multipliers: Array, offsets: Array, table: Array) -> Array:
+def project_cos_sin(x: Tensor, directions: Tensor, multipliers: Tensor, offsets: Tensor, table: Tensor) -> Tensor:
     return cos_sin_integer(phase(project(x, directions), multipliers), offsets, table)
 
 
 @defines
 def project_maxout(
-    x: Array, directions: Array, pool_size: int, centre: Array, multiplier: int, shift: int, limit: int
-) -> Array:
+    x: Tensor, directions: Tensor, pool_size: int, centre: Tensor, multiplier: int, shift: int, limit: int
+) -> Tensor:
     return rescale(maxout(project(x, directions), pool_size) - centre[:, None], multiplier, shift, limit)
 
 
 @defines
-def project_winners(x: Array, directions: Array, pool_size: int) -> Array:
+def project_winners(x: Tensor, directions: Tensor, pool_size: int) -> Tensor:
     return winners(project(x, directions), pool_size)
 
 
 @defines
-def project_lookup(x: Array, directions: Array, multiplier: int, shift: int, offsets: Array, table: Array) -> Array:
+def project_lookup(
+    x: Tensor, directions: Tensor, multiplier: int, shift: int, offsets: Tensor, table: Tensor
+) -> Tensor:
     return lookup(project(x, directions), multiplier, shift, offsets, table)
 
 
 # ---- sums ----
 
 
-def _sums(z: Array, rows: int, product: Callable[[Array], Array], total: Array) -> Array:
+def _sums(z: Tensor, rows: int, product: Callable[[Tensor], Tensor], total: Tensor) -> Tensor:
     """total plus the products of so many rows at a time, which are exact."""
     for start in range(0, len(z), rows):
         total += product(slice(start, start + rows)).to(total.dtype)
@@ -329,7 +333,7 @@ def _sums(z: Array, rows: int, product: Callable[[Array], Array], total: Array) 
 
 
 @defines
-def gram(z: Array, total: Array | None = None) -> Array:
+def gram(z: Tensor, total: Tensor | None = None) -> Tensor:
     floats = z.dtype.is_floating_point
     if total is None:
         total = z.new_zeros((z.shape[1], z.shape[1]), dtype=torch.float64 if floats else torch.int64)
@@ -339,7 +343,7 @@ def gram(z: Array, total: Array | None = None) -> Array:
         raise TypeError("sums of floats cannot be added to integers.")
     rows, work = (1024, torch.float32) if z.dtype == torch.int8 else (1 << 22, torch.float64)
 
-    def product(part: slice) -> Array:
+    def product(part: slice) -> Tensor:
         some = z[part].to(work)
         made = some.mT @ some
         return made if not floats else made.triu() + made.triu(1).mT  # the same bits on both sides of the diagonal
@@ -348,12 +352,12 @@ def gram(z: Array, total: Array | None = None) -> Array:
 
 
 @defines
-def float_gram(z: Array, rounded: bool, total: Array | None = None) -> Array:
+def float_gram(z: Tensor, rounded: bool, total: Tensor | None = None) -> Tensor:
     return gram(z.bfloat16().float() if rounded else z, total)
 
 
 @defines
-def cross(z: Array, y: Array) -> Array:
+def cross(z: Tensor, y: Tensor) -> Tensor:
     exact = not z.dtype.is_floating_point and not y.dtype.is_floating_point
     work = torch.float32 if z.dtype == y.dtype == torch.int8 else torch.float64
     total = z.new_zeros((z.shape[1], y.shape[1]), dtype=torch.int64 if exact else torch.float64)
@@ -361,9 +365,23 @@ def cross(z: Array, y: Array) -> Array:
 
 
 @defines
-def scores(z: Array, weights: Array) -> Array:
+def scores(z: Tensor, weights: Tensor) -> Tensor:
     dtype = torch.promote_types(z.dtype, weights.dtype)
     return z.to(dtype) @ weights.to(dtype)
+
+
+@TORCH.serves("add_to_triangle")
+def add_to_triangle(z: Tensor, total: Tensor | None = None) -> Tensor:
+    columns, place = z.shape[1], 0
+    if total is None:
+        kind = torch.float64 if z.is_floating_point() else torch.int64
+        total = torch.zeros(triangle_size(columns), dtype=kind, device=z.device)
+    for start in range(0, columns, LOT):
+        lower = (z[:, start:].double().mT @ z[:, start : start + LOT].double()).tril()
+        lot = lower.to(total.dtype).flatten()
+        total[place : place + len(lot)] += lot
+        place += len(lot)
+    return total
 
 
 # ---- pictures ----
@@ -371,8 +389,8 @@ def scores(z: Array, weights: Array) -> Array:
 
 @defines
 def patches(
-    x: Array, places: Array, whitening: Array, factor: float, contrast: float, floor: float, offset: Array
-) -> Array:
+    x: Tensor, places: Tensor, whitening: Tensor, factor: float, contrast: float, floor: float, offset: Tensor
+) -> Tensor:
     p, size = x[:, places.long()].double(), places.shape[1]
     spread = size * (p * p).sum(dim=2) - p.sum(dim=2) ** 2
     gain = factor / (contrast * spread + floor).sqrt()
@@ -381,14 +399,14 @@ def patches(
 
 
 @defines
-def threshold(values: Array, shift: int, least: int, limit: int) -> Array:
+def threshold(values: Tensor, shift: int, least: int, limit: int) -> Tensor:
     v = (values.long() + ((1 << shift) >> 1)) >> shift
     both = torch.stack((v - least, -v - least), dim=2).flatten(1)
     return both.clamp(0, limit).to(torch.int8 if limit <= 127 else torch.int16)
 
 
 @defines
-def pooled(features: Array, cells: Array, grid: int, largest: bool) -> Array:
+def pooled(features: Tensor, cells: Tensor, grid: int, largest: bool) -> Tensor:
     table = features if features.is_floating_point() else features.int()
     table = table.reshape(len(features) // len(cells), len(cells), features.shape[1])
     parts = [table[:, cells == cell] for cell in range(grid)]
@@ -397,27 +415,27 @@ def pooled(features: Array, cells: Array, grid: int, largest: bool) -> Array:
 
 
 @defines
-def standardize(sums: Array, root: bool, centre: Array, factor: Array, limit: int) -> Array:
+def standardize(sums: Tensor, root: bool, centre: Tensor, factor: Tensor, limit: int) -> Tensor:
     values = sums.double().sqrt() if root else sums.double()
     codes = ((values - centre.double()) * factor.double()).round()
     return codes.clamp(-limit, limit).to(torch.int8 if limit <= 127 else torch.int16)
 
 
 @defines
-def project_threshold(x: Array, directions: Array, shift: int, least: int, limit: int) -> Array:
+def project_threshold(x: Tensor, directions: Tensor, shift: int, least: int, limit: int) -> Tensor:
     return threshold(project(x, directions), shift, least, limit)
 
 
 @defines
 def pooled_threshold(
-    x: Array, directions: Array, shift: int, least: int, limit: int, cells: Array, grid: int, largest: bool
-) -> Array:
+    x: Tensor, directions: Tensor, shift: int, least: int, limit: int, cells: Tensor, grid: int, largest: bool
+) -> Tensor:
     return pooled(project_threshold(x, directions, shift, least, limit), cells, grid, largest)
 
 
 @defines
 def pooled_maxout(
-    x: Array, directions: Array, pool_size: int, centre: Array, multiplier: int, shift: int, limit: int,
-    cells: Array, grid: int, largest: bool,
-) -> Array:  # fmt: skip
+    x: Tensor, directions: Tensor, pool_size: int, centre: Tensor, multiplier: int, shift: int, limit: int,
+    cells: Tensor, grid: int, largest: bool,
+) -> Tensor:  # fmt: skip
     return pooled(project_maxout(x, directions, pool_size, centre, multiplier, shift, limit), cells, grid, largest)

@@ -16,11 +16,13 @@ from .kernel import FromKernel, KernelFolds
 from .kfold import LeftOut, above_floor
 from .probe import FromProbe
 from .sums import FromSums, FromSumsAndRows
+from .triangle import FromTriangle
 from .v_matrix import FromVMatrix
 
 __all__ = [
     "FEW", "GIVEN", "PERFECT", "Chosen", "CrossValidated", "FromHeldOut", "FromKernel", "FromProbe", "FromSums",
-    "FromSumsAndRows", "FromVMatrix", "KernelFolds", "LeftOut", "PenaltySelection", "above_floor", "with_penalty",
+    "FromSumsAndRows", "FromTriangle", "FromVMatrix", "KernelFolds", "LeftOut", "PenaltySelection", "above_floor",
+    "with_penalty",
 ]  # fmt: skip
 
 
@@ -35,6 +37,10 @@ def with_penalty(problem: Problem, solver: Solver) -> tuple[Problem, Chosen]:
         problem = with_kernel(problem)
         assert problem.kernel is not None
         chosen = FromKernel(problem.kernel, problem.classifies).choose(problem.asked)
+    elif solver.works_on == "triangle":
+        selection = FromTriangle.of(problem)
+        chosen = selection.choose(problem.asked)
+        problem = replace(problem, triangle=selection.system)
     else:
         if problem.asks_for("loo") and solver.exact:
             loo = option("alpha", "loo")

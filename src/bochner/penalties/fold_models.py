@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, cast
 from ..blocks import Block, MemoryBlocks
 from ..losses import Huber
 from ..maps import FeatureMap
@@ -68,18 +68,18 @@ class MadeFeatures(FeatureMap):
     def prefix_scale(self, widest: FeatureMap) -> float | np.ndarray:
         return self.scale
 
-    def exact_gram(self, X: Array, Z: Array = None) -> np.ndarray:
+    def exact_gram(self, X: Array, Z: Array | None = None) -> np.ndarray:
         return self.made_by.exact_gram(X, Z)
 
 
 class Trials:
     """The rows in folds, each judged by the models of the others."""
 
-    def __init__(self, problem: Problem, block: Block, folds: np.ndarray) -> None:
+    def __init__(self, problem: Problem, block: Block, folds: Array) -> None:
         features, loss = problem.features(block.X), problem.loss
         # Rough models need no more digits than float32 has, but corners need them to be told from slopes.
         small = loss.smooth and (features.dtype.kind != "f" or float(abs(features).max()) < SAFE)
-        features = features.astype(np.float32 if small else np.float64, copy=False)
+        features = cast(features, "float32" if small else "float64")
         self.problem, self.block = problem, block._replace(X=features, kept=None)
         # The scales that models learn differ: all are judged by one, the spread of the targets, which is 1 here.
         self.loss = replace(loss, scale=1.0) if isinstance(loss, Huber) else loss

@@ -36,7 +36,7 @@ class AugmentedLagrangian(Solver):
 
     def solve(self, problem: Problem) -> Solution:
         objective = Envelope(problem)
-        x = objective.zeros() if problem.start is None else problem.start
+        x = objective.zeros() if problem.start is None else np.asarray(problem.start)
         goals = (1e-6, 1e-5) if objective.kind == np.float32 else (1e-10, 1e-9)
         return finished(objective, approach_optimum(objective, x, *goals), "multipliers with Newton")
 

@@ -23,11 +23,11 @@ class HeldOutScores(NamedTuple):
     Leverages (n,) are those of the rows in the model of all, where they are known.
     """
 
-    scores: np.ndarray
-    codes: np.ndarray
-    weight: np.ndarray | None
+    scores: Array
+    codes: Array
+    weight: Array | None
     how: str
-    leverage: np.ndarray | None = None
+    leverage: Array | None = None
 
     def on_host(self) -> HeldOutScores:
         """The same as numpy has it: a handful of rows, by which probabilities and deviations are calibrated."""
@@ -175,8 +175,8 @@ class Solver(ABC):
         Whether it learns the scale of a loss that has one.
     exact : bool
         Whether its solution does not depend on the units of targets, which are then left as they are.
-    works_on : {'rows', 'sums', 'kernel'}
-        What it needs of the rows: all of them, their moments alone, or their kernel matrix.
+    works_on : {'rows', 'sums', 'kernel', 'triangle'}
+        What it needs of the rows: all of them, their moments alone, their kernel matrix, or a triangle of moments.
     on_batches : bool
         Whether it takes steps on batches of rows, can take more of them, and wants columns of like size.
     holds_out : bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Array
 from .base import Solution
 from .factor import factor_gram
 from .minimise import minimise
@@ -33,9 +34,11 @@ class Quadratic:
         return v / 2.0 if self._factor is None else self._factor.solve(v) / 2.0
 
 
-def solve_box(gram: np.ndarray, cross: np.ndarray, alpha: float, bound: float) -> Solution:
+def solve_box(gram: Array, cross: Array, alpha: float, bound: float) -> Solution:
     """The coefficients within the bounds, from Z'Z (m, m) and Z'Y (m, k)."""
-    found = minimise(Quadratic(gram, cross, alpha), np.zeros_like(cross), bound=bound, tolerance=1e-10)
+    found = minimise(
+        Quadratic(np.asarray(gram), np.asarray(cross), alpha), np.zeros(cross.shape), bound=bound, tolerance=1e-10
+    )
     status = f"{found.status}; {at_bounds(found.x, bound)}"
     return Solution(found.x, "projected Newton", alpha, status, found.residual, found.iterations)
 

@@ -130,7 +130,7 @@ class Descent:
 
     problem: Problem
     method: DoublyStochastic
-    rows: Array = field(init=False, default=None)  # whose features are averaged
+    rows: Any = field(init=False, default=None)  # whose features are averaged
 
     def __post_init__(self) -> None:
         self.rows = self.problem.blocks.take(sample_rows(self.problem.blocks.n_rows, ROWS, seed=10)).X

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..arrays import Array, constant, namespace
+from ..arrays import Array, Same, constant, namespace
 from .base import Solution
 from .cholesky import solve_gram
 
@@ -19,7 +19,7 @@ class DualProblem(NamedTuple):
     row_means: Array  # weighted means of the rows of the raw kernel, and of all of it: to centre new rows
     grand_mean: float
 
-    def center_new(self, rows: Array) -> Array:
+    def center_new(self, rows: Same) -> Same:
         """k(x, x_i) of new rows x, as inner products of centred features, unweighted."""
         weights = self.root**2 / (self.root**2).sum()
         return rows - (rows @ weights)[:, None] - self.row_means + self.grand_mean

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arrays import cast
 from ..blocks import TOGETHER, Block, KeptBlocks, rows_per_block
 from ..config import get_config
 from ..costs import may_be_kept
@@ -38,7 +39,7 @@ class FloatFeatures(FeaturesOf):
         if not block.X.shape[0]:
             return block
         features = self.map(block.X)
-        features = features if features.dtype.kind == "f" else features.astype(self.dtype)
+        features = features if features.dtype.kind == "f" else cast(features, self.dtype.name)
         weight = np.ones(features.shape[0]) if block.weight is None else block.weight
         return block._replace(X=features, y=block.y.astype(np.float64), weight=weight)
 

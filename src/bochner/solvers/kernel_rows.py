@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
-from ..arrays import Array, cast, constant, copied, empty, like, namespace
+from ..arrays import Array, cast, constant, copied, empty, is_csr, like, namespace
 from ..blocks import Block, MemoryBlocks
 from ..config import memory_budget
 from ..maps import FeatureMap
@@ -78,7 +78,8 @@ def with_kernel(problem: Problem) -> Problem:
     if problem.kernel is not None:
         return problem
     block = problem.blocks.read(0, problem.blocks.n_rows)
-    X, y, weight = (None if part is None else copied(part) for part in block[:3])
+    X, y = copied(block.X), copied(block.y)
+    weight = None if block.weight is None else copied(block.weight)
     problem = replace(problem, blocks=MemoryBlocks(X, y, weight))
     kernel = feature_kernel(problem, X)
     return replace(problem, kernel=KernelRows(kernel, Block(X, y, weight, 0), problem.intercept))
@@ -106,14 +107,14 @@ def scaled_tiles(problem: Problem, X: Array, columns: int) -> Iterator[tuple[sli
     scale = np.broadcast_to(problem.scale, problem.columns)
     for part, tile in problem.map.tiles(X, columns):
         tile, factors = cast(tile, "float64", copy=True), like(scale[part], tile)
-        if scipy.sparse.issparse(tile):
+        if is_csr(tile):
             tile.data *= factors[tile.indices]
         else:
             tile *= factors
         yield part, tile
 
 
-def feature_kernel(problem: Problem, X: Array, Z: Array = None) -> Array:
+def feature_kernel(problem: Problem, X: Array, Z: Array | None = None) -> Array:
     """Z Z' of scaled features, a tile of columns at a time."""
     total = constant(0.0, (X.shape[0], (X if Z is None else Z).shape[0]), X)
     columns = tile_columns(max(total.shape))
@@ -196,8 +197,7 @@ class DualPosterior:
         raw = feature_kernel(self.problem, X, self.X)
         square = constant(0.0, (X.shape[0],), X)
         for _, part in scaled_tiles(self.problem, X, tile_columns(X.shape[0])):
-            sparse = scipy.sparse.issparse(part)
-            square += np.asarray(part.power(2).sum(axis=1)).ravel() if sparse else (part**2).sum(axis=1)
+            square += np.asarray(part.power(2).sum(axis=1)).ravel() if is_csr(part) else (part**2).sum(axis=1)
         weight = float((self.dual.root**2).sum())
         if self.problem.intercept:
             share = self.dual.root**2 / weight

@@ -18,10 +18,12 @@ from .matrix_free import ConjugateGradient
 from .newton import Box, Newton
 from .primal import Cholesky
 from .stochastic import SGD, Adam
+from .triangle import Triangle
 
-# Where several suit a loss, the first is taken by itself; of the first three, by what fits in memory.
+# Where several suit a loss, the first is taken by itself; of the first four, by what fits in memory.
 TABLE: tuple[Solver, ...] = (
-    Cholesky(), Dual(), ConjugateGradient(), Newton(), Box(), AugmentedLagrangian(), SGD(), Adam(), DoublyStochastic(),
+    Cholesky(), Dual(), Triangle(), ConjugateGradient(), Newton(), Box(), AugmentedLagrangian(), SGD(), Adam(),
+    DoublyStochastic(),
 )  # fmt: skip
 SOLVERS = ("auto", *dict.fromkeys(solver.name for solver in TABLE))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, cast
 from ..blocks import Block, MemoryBlocks, Progress, rows_per_block
 from ..losses import Loss
 from ..moments import times_columns
@@ -222,7 +222,7 @@ class MinibatchTrainer:
     def some_rows(self) -> Block:
         return self.problem.blocks.take(sample_rows(self.problem.blocks.n_rows, CALIBRATED, seed=9))
 
-    def chunks(self, epoch: int) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
+    def chunks(self, epoch: int) -> Iterator[tuple[Array, Array, Array | None]]:
         """Features, targets and weights of the rows of an epoch, in a new order, a chunk at a time."""
         rows = min(LARGEST, rows_per_block(2 * self.m))
         rows = max(1, rows // self.method.batch_size) * self.method.batch_size
@@ -232,7 +232,7 @@ class MinibatchTrainer:
 
     def features(self, X: Array) -> Array:
         features = self.problem.features(X)
-        return features if features.dtype.kind == "f" else features.astype(self.kind)
+        return features if features.dtype.kind == "f" else cast(features, np.dtype(self.kind).name)
 
     def run(
         self, state: dict[str, Any], epoch: int, rate: Callable[[float], float], progress: Progress | None = None
@@ -250,9 +250,9 @@ class MinibatchTrainer:
                 progress.advance(len(y))
         return state
 
-    def gradient(self, x: np.ndarray, features: Array, y: np.ndarray, weight: Array) -> np.ndarray:
+    def gradient(self, x: np.ndarray, features: Array, y: Array, weight: Array | None) -> np.ndarray:
         scale, m = self.problem.scale, self.m
-        slope = self.loss.gradient(self.scores(x, features), y)
+        slope = self.loss.gradient(self.scores(x, features), np.asarray(y))
         if weight is not None:
             slope = slope * weight[:, None]
         out = np.empty_like(x)
@@ -270,7 +270,7 @@ class MinibatchTrainer:
     def scores(self, x: np.ndarray, features: Array) -> np.ndarray:
         b, scale = x[: self.m], self.problem.scale
         if np.ndim(scale):
-            f = np.asarray(product(features, times_columns(scale, b).astype(x.dtype)))
+            f = np.asarray(product(features, np.asarray(times_columns(scale, b), dtype=x.dtype)))
         else:
             f = np.asarray(product(features, b)) * scale
         return f + (x[self.m] - self.mean @ x[: self.m]) if len(x) > self.m else f

@@ -29,7 +29,7 @@ class Newton(Solver):
 
     def solve(self, problem: Problem) -> Solution:
         objective = objective_of(problem)
-        start = objective.zeros() if problem.start is None else problem.start
+        start = objective.zeros() if problem.start is None else np.asarray(problem.start)
         return finished(objective, minimise(objective, start, **objective.settings), "Newton with conjugate gradients")
 
 
@@ -47,7 +47,7 @@ class Box(Solver):
             found = solve_box(centered.gram, centered.cross, problem.alpha, problem.bound)
             return replace(found, intercept=centered.mean_y - centered.mean_z @ found.coefficients)
         objective = RiskObjective(problem)
-        start = objective.zeros() if problem.start is None else problem.start
+        start = objective.zeros() if problem.start is None else np.asarray(problem.start)
         bounds = np.full((len(start), 1), problem.bound)
         bounds[problem.columns :] = np.inf  # the intercept is free
         end = minimise(objective, start, bound=bounds, max_iterations=BOX_STEPS, **objective.settings)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import cast
 from ..blocks import MemoryBlocks
 from ..config import memory_budget
 from ..streams import sample_rows
@@ -190,7 +191,7 @@ class Metric:
         elif fits:
             features = problem.features(block.X)
             dense = features.toarray() if hasattr(features, "toarray") else features
-            self._rows = problem.scale * dense.astype(np.float64) - self.mean
+            self._rows = problem.scale * cast(dense, "float64") - self.mean
         self._made: tuple[tuple[float, float], Product] | None = None
 
     def inverse(self, v: np.ndarray, curvature: float, weight: float, alpha: float) -> np.ndarray:

@@ -19,6 +19,7 @@ from ..ops import threads
 
 if TYPE_CHECKING:
     from .kernel_rows import KernelRows
+    from .triangle import TriangleSystem
 
 Alpha: TypeAlias = float | Sequence[float] | np.ndarray | str  # a penalty, candidates, or how it is to be chosen
 Made = TypeVar("Made")
@@ -60,6 +61,8 @@ class Problem:
         Moments of the features, if they are at hand.
     kernel : KernelRows or None
         Kernel matrix of the rows, if it is at hand.
+    triangle : TriangleSystem or None
+        One triangle of the Gram matrix with a factor, if it is at hand.
     journal : callable or None
         Remembers what is made if the work is taken up again; None remembers nothing.
     """
@@ -76,9 +79,10 @@ class Problem:
     calibrates: bool = False
     chosen: float | None = None
     unit: float | None = None
-    start: np.ndarray | None = field(default=None, repr=False)
+    start: Array | None = field(default=None, repr=False)
     sums: FoldedMoments | None = field(default=None, repr=False)
     kernel: KernelRows | None = field(default=None, repr=False)
+    triangle: TriangleSystem | None = field(default=None, repr=False)
     journal: Callable[[Callable[[], Any]], Any] | None = field(default=None, repr=False)
 
     @property

@@ -11,12 +11,12 @@ from typing import Protocol
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, cast
 from ..blocks import Block, SumOf
 from ..losses import Loss
 from ..moments import times_columns
 
-SCORES = "scores"  # the state of a block: a place, and the scores there
+SCORES = "_scores"  # the state of a block: a place, and the scores there, which can be made again
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ class CentredModel:
 
     def scores(self, features: Array, x: np.ndarray) -> np.ndarray:
         m = len(self.mean)
-        weights = times_columns(self.scale, x[:m]).astype(features.dtype)
+        weights = np.asarray(times_columns(self.scale, x[:m]), dtype=features.dtype)
         offset = (x[m] if len(x) > m else 0.0) - self.mean @ x[:m]
         return np.asarray(features @ weights, dtype=np.float64) + offset
 
     def transposed(self, features: Array, rows: np.ndarray) -> np.ndarray:
         """Z' times these rows, before the mean is taken out."""
         image = features.T @ rows.astype(features.dtype)
-        return times_columns(self.scale, np.asarray(image, dtype=np.float64))
+        return np.asarray(times_columns(self.scale, np.asarray(image, dtype=np.float64)))
 
     def dense(self, features: Array, intercept: bool) -> np.ndarray:
         """Rows of the centred features, and of ones for an intercept."""
         rows = features.toarray() if hasattr(features, "toarray") else features
-        rows = self.scale * rows.astype(np.float64) - self.mean
+        rows = self.scale * cast(rows, "float64") - self.mean
         return np.column_stack([rows, np.ones(len(rows))]) if intercept else rows
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import ops
+from ..arrays import Array
 from .base import Solution
 from .cholesky import solve_gram
 
@@ -38,7 +39,7 @@ def solve_v_matrix(kernel: np.ndarray, y: np.ndarray, root: np.ndarray, alpha: f
     length = float(ones @ ones)
     if intercept and length > 0:
 
-        def centred(columns: np.ndarray) -> np.ndarray:
+        def centred(columns: Array) -> Array:
             return columns - np.outer(ones, ones @ columns) / length
 
         found = solve_gram(centred(centred(inner).T), centred(target), alpha)

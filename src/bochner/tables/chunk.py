@@ -62,7 +62,7 @@ def number_column(column: Any, name: str, how: str = "number") -> np.ndarray:
         raise ValueError(f"column {name!r} does not hold {NAMES[how]}, as it did in the fit.") from None
 
 
-def numbers_of_objects(column: Any, name: str, how: str) -> np.ndarray:
+def numbers_of_objects(column: object, name: str, how: str) -> np.ndarray:
     """Numbers that are missing here and there, or texts and dates of any kind by what they say."""
     text = text_column(column)
     if how == "number" and not any(isinstance(value, str) for value in objects_of(column)):
@@ -75,7 +75,7 @@ def objects_of(column: Any) -> list[Any]:
     return column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
 
 
-def is_nullable(column: Any) -> bool:
+def is_nullable(column: object) -> bool:
     """Whether this is a column of pandas whose numbers may be missing without being NaN."""
     kind = getattr(column, "dtype", None)
     return hasattr(column, "iloc") and bool(getattr(kind, "_is_numeric", False) or getattr(kind, "_is_boolean", False))

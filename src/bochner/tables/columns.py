@@ -16,7 +16,7 @@ from .survey import TextSurvey
 NUMERIC = (numbers.Real, Decimal)
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: object) -> bool:
     """Whether X is a pandas or polars frame or an Arrow table."""
     return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "dtypes") and not hasattr(X, "collect"))
 
@@ -48,14 +48,14 @@ class ArrayColumn:
         return ArrayColumn(np.array([is_nothing(value) for value in self.to_list()], dtype=bool))
 
 
-def is_nothing(value: Any) -> bool:
+def is_nothing(value: object) -> bool:
     """Whether an object of an array stands for a missing value; pandas has two more of its own."""
     return (
         value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
     )
 
 
-def is_category(column: Any) -> bool:
+def is_category(column: object) -> bool:
     """Whether whoever made the frame has said that a column holds categories."""
     kind = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
     return kind.startswith(("category", "categorical", "enum", "dictionary"))
@@ -108,14 +108,14 @@ def numbers_of(column: Any, name: str, how: str) -> np.ndarray:
 # ---- categories ----
 
 
-def category_name(value: Any) -> str:
+def category_name(value: object) -> str:
     """A category as text: 3, 3.0 and "3" are the same one, whatever type the column got from its gaps."""
     if isinstance(value, float | np.floating) and value == int(value):
         return str(int(value))
     return str(value)
 
 
-def categories_of(column: Any) -> Text:
+def categories_of(column: object) -> Text:
     """Categories as places in a list of their names; -1 where they are missing."""
     if isinstance(column, ArrayColumn) and column.dtype.kind in "iuf":
         different, codes = np.unique(column.values, return_inverse=True)
@@ -131,7 +131,7 @@ def categories_of(column: Any) -> Text:
     return text_column(column, finite_name)
 
 
-def finite_name(value: Any) -> str:
+def finite_name(value: object) -> str:
     return str(value) if isinstance(value, float) and np.isinf(value) else category_name(value)
 
 
@@ -152,7 +152,7 @@ def named(codes: np.ndarray, different: list[Any], name: Callable[[Any], str]) -
     return Text(np.append(np.array(new, dtype=np.int64), -1)[codes], list(places))
 
 
-def target_values(y: Any) -> np.ndarray:
+def target_values(y: object) -> np.ndarray:
     """Targets as an array, of numbers where they are numbers."""
     values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if values.dtype.kind == "O" and all(isinstance(value, numbers.Real) for value in values.ravel()):

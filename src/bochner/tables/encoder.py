@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
+from ..lazy import by_partitions
+from ..typing import MatrixLike, VectorLike
 from ..validation import require_choice, require_integer
 from .columns import columns_of, is_frame
 from .encodings import METHODS, CategoryEncoding, Encoding, date_encoding, number_encoding
@@ -111,14 +114,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 
     # ---- learning ----
 
-    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+    def fit(self, X: MatrixLike, y: VectorLike | None = None) -> TableEncoder:
         """Learn how the columns of a table become numbers.
 
         Parameters
@@ -137,7 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._learn(X, y)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> TableEncoder:
+    def partial_fit(self, X: MatrixLike, y: VectorLike | None = None) -> TableEncoder:
         """Learn from more rows. What a column holds is decided by the first call.
 
         Parameters
@@ -193,11 +196,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._settle(self._learned)
         return self
 
+    def rescaled(self, numbers: str | None) -> TableEncoder:
+        """Return an encoder that has learned the same, and scales numbers in another way.
+
+        Parameters
+        ----------
+        numbers : {'robust', 'normal', 'standard', 'piecewise', None}
+            How numbers are scaled.
+
+        Returns
+        -------
+        TableEncoder
+            The other encoder. What both have learned is shared: neither is to learn any more.
+        """
+        check_is_fitted(self)
+        other = clone(self).set_params(numbers=numbers)
+        other._check_parameters()
+        other._remember(self._learned.names, hasattr(self, "feature_names_in_"))
+        other._settle(self._learned)
+        return other
+
     def _forget(self) -> None:
         for name in ("_learned", "_encodings", "feature_names_in_"):
             self.__dict__.pop(name, None)
 
-    def _learn(self, X: Any, y: Any) -> tuple[list[Any], np.ndarray | None]:
+    def _learn(self, X: MatrixLike, y: VectorLike | None) -> tuple[list[Any], np.ndarray | None]:
         """Take in rows; their columns as they were read, and their targets as columns."""
         self._check_parameters()
         first = not hasattr(self, "_learned")
@@ -268,6 +291,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     # ---- encoding ----
 
+    @by_partitions
     def transform(self, X: Any) -> Any:
         """Turn rows into numbers.
 
@@ -311,7 +335,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return [f"x{k}" for k in range(self.n_features_in_)] if names is None else [str(name) for name in names]
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Sequence[str] | np.ndarray | None = None) -> np.ndarray:
         """Return the names of the columns that come out.
 
         Parameters

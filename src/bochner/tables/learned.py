@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..fields import either, instance, names, nothing, require_fields, several
+from ..typing import VectorLike
 from .columns import categories_of, kind_of, numbers_of, target_values
 from .statistics import CategoryStatistics, NumberStatistics
 from .targets import Targets
@@ -47,7 +48,7 @@ class LearnedTable:
             for column, name, (kind, how) in zip(columns, self.names, self.kinds, strict=True)
         ]
 
-    def target_columns(self, y: Any, rows: int, target_type: str, first: bool) -> np.ndarray | None:
+    def target_columns(self, y: VectorLike | None, rows: int, target_type: str, first: bool) -> np.ndarray | None:
         """Targets as columns of numbers, if categories have a use for them; the first ones say what they are."""
         if not any(kind == "category" for kind, _ in self.kinds):
             return None
@@ -121,7 +122,7 @@ class LearnedTable:
         return table
 
 
-def checked_targets(y: Any, rows: int) -> np.ndarray:
+def checked_targets(y: VectorLike | None, rows: int) -> np.ndarray:
     """Targets as an array, one for each row and none of them missing."""
     values = target_values(y)
     if len(values) != rows:

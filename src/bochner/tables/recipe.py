@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..typing import MatrixLike
 from ..validation import is_option, option
 from .categories import write_hashed, write_onehot
 from .chunk import Chunk, Text, chunk_of_frame
@@ -179,7 +180,7 @@ class Recipe:
             if names:
                 raise ValueError(f"the column {names[0]!r} holds {kind}: give a frame with the columns' names.")
 
-    def _chunk(self, rows: Any) -> Chunk:
+    def _chunk(self, rows: MatrixLike) -> Chunk:
         self._refuse_arrays()
         rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
         if rows.dtype.kind not in "biuf":

@@ -38,7 +38,7 @@ class EncodersRecipe(EncoderRecipe):
         """Return the index of the column that each one came from."""
         return np.concatenate([encoder.column_of_ for encoder in self.encoders])
 
-    def encode(self, rows: Any) -> np.ndarray:
+    def encode(self, rows: object) -> np.ndarray:
         """Turn the rows of a frame or an array into numbers."""
         return np.hstack([recipe_of(encoder, *self.reading).encode(rows) for encoder in self.encoders])
 

@@ -95,7 +95,7 @@ class QuantileSketch:
         values, places = np.unique(np.concatenate(self.levels), return_inverse=True)
         return values, np.bincount(places, weights).astype(np.int64)
 
-    def quantiles(self, shares: Any) -> np.ndarray:
+    def quantiles(self, shares: object) -> np.ndarray:
         """What `np.quantile` gives for all numbers, if the sketch is exact."""
         values, weights = self.weighted()
         ends = np.cumsum(weights)

@@ -282,7 +282,7 @@ class Summary:
                 stacklevel=2,
             )
 
-    def settle_as_given(self, table: Any, missing: str, decimal: str | None) -> dict[str, str]:
+    def settle_as_given(self, table: object, missing: str, decimal: str | None) -> dict[str, str]:
         """The columns of text that a recipe takes for numbers."""
         assert self.given is not None
         for name, how in self.given.items():

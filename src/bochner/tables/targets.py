@@ -104,7 +104,7 @@ FIELDS = {
 }  # fmt: skip
 
 
-def class_name(label: Any) -> str:
+def class_name(label: object) -> str:
     """A class as text; whole numbers are the same as integers and as floats."""
     return str(int(label)) if isinstance(label, float) and label == int(label) else str(label)
 

@@ -13,6 +13,7 @@ from ..blocks import Block, Blocks, SumOf
 from ..blocks.base import stack
 from ..models.unlabelled import rows_of_lot
 from ..streams import row_hashes
+from ..typing import MatrixLike
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Pooled:
     most: int
 
     @classmethod
-    def of(cls, rows: Any, most: int) -> Pooled:
+    def of(cls, rows: MatrixLike, most: int) -> Pooled:
         return cls(rows, row_hashes(rows), largest_size(rows), most)._shortened()
 
     def __iadd__(self, other: Pooled) -> Pooled:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import iadd
-from typing import Any
 
 import numpy as np
 
+from ..arrays import Rows, cast
 from ..bases.design import Design
 from ..blocks import TOGETHER, Block, Blocks, SumOf, rows_per_block
 from ..moments import Moments
@@ -27,10 +27,10 @@ class Tally:
     labelled: np.ndarray
 
     @classmethod
-    def of(cls, features: Any, labels: np.ndarray) -> Tally:
+    def of(cls, features: Rows, labels: np.ndarray) -> Tally:
         """Float32 holds the sums of a chunk of 8-bit numbers exactly; other integers are summed in float64."""
         work = np.float32 if features.dtype in (np.int8, np.float32) else np.float64
-        narrow, wide = features.astype(work, copy=False), features.astype(np.float64)
+        narrow, wide = cast(features, np.dtype(work).name), cast(features, "float64")
         labelled = np.empty((len(labels), features.shape[1]))
         for first in range(0, len(labels), GROUP):
             group = slice(first, first + GROUP)
@@ -41,8 +41,9 @@ class Tally:
 
     @classmethod
     def of_moments(cls, moments: Moments) -> Tally:
-        sums = moments.sum_z.astype(np.float64), np.diagonal(moments.gram).astype(np.float64)
-        return cls(moments.rows, *sums, np.empty(0), np.empty((0, len(moments.sum_z))))
+        sums = (np.asarray(part, dtype=np.float64) for part in (moments.sum_z, moments.gram.diagonal()))
+        sum_z, squares = sums
+        return cls(moments.rows, sum_z, squares, np.empty(0), np.empty((0, len(moments.sum_z))))
 
     def __iadd__(self, other: Tally) -> Tally:
         return Tally(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import AdaBoostClassifier
+from sklearn.ensemble import AdaBoostClassifier, GradientBoostingRegressor
 from sklearn.tree import DecisionTreeClassifier
 
-from bochner import RandomFeatureClassifier
+from bochner import RandomFeatureClassifier, RandomFeatureRegressor
 from bochner.data import Split
 
 from ..findings import Chart
+from ..plain import AS_IN_PAPERS
 
 
 class Point(NamedTuple):
@@ -39,8 +40,10 @@ def random_features(split: Split, basis: Any, counts: Sequence[int], **settings:
     points = []
     for count in counts:
         begun = time.perf_counter()
-        model = RandomFeatureClassifier(basis.set_params(n_components=count), **settings).fit(split.X, split.y)
-        predicted = model.predict(split.X_test)
+        model = RandomFeatureClassifier(basis.set_params(n_components=count), **AS_IN_PAPERS, **settings).fit(
+            split.X, split.y
+        )
+        predicted = np.asarray(model.predict(split.X_test))
         points.append(Point(count, error(predicted, split.y_test), time.perf_counter() - begun))
     return points
 
@@ -56,6 +59,36 @@ def boosted_stumps(split: Split, counts: Sequence[int]) -> list[Point]:
             training = model.estimators_[count - 1].fitted_at_ - begun
             testing = time.perf_counter() - tested
             points.append(Point(count, error(predicted, split.y_test), training + testing))
+    return points
+
+
+def with_penalty_given(split: Split, basis: Any, counts: Sequence[int], share: float = 1e-3) -> list[Point]:
+    """The paper's algorithm and no more: features, least squares of -1 and +1 with one penalty, signs."""
+    points, classes = [], np.unique(split.y)
+    y = np.where(split.y == classes[1], 1.0, -1.0)
+    for count in counts:
+        begun = time.perf_counter()
+        model = RandomFeatureRegressor(basis.set_params(n_components=count), alpha=share * len(y), **AS_IN_PAPERS)
+        model.fit(split.X, y)
+        predicted = classes[(model.predict(split.X_test) > 0).astype(int)]
+        points.append(Point(count, error(predicted, split.y_test), time.perf_counter() - begun))
+    return points
+
+
+def pursued_stumps(split: Split, counts: Sequence[int]) -> list[Point]:
+    """Matching pursuit: each stump is the one that the residual of least squares likes best."""
+    classes = np.unique(split.y)
+    y = np.where(split.y == classes[1], 1.0, -1.0)
+    begun, last = time.perf_counter(), max(counts)
+    ended: dict[int, float] = {}
+    model = GradientBoostingRegressor(n_estimators=last, learning_rate=1.0, max_depth=1, random_state=0)
+    model.fit(split.X, y, monitor=lambda stage, *others: ended.__setitem__(stage + 1, time.perf_counter()))
+    points, tested = [], time.perf_counter()
+    for count, scores in enumerate(model.staged_predict(split.X_test), start=1):
+        if count in counts:
+            predicted = classes[(scores > 0).astype(int)]
+            seconds = ended[count] - begun + time.perf_counter() - tested
+            points.append(Point(count, error(predicted, split.y_test), seconds))
     return points
 
 

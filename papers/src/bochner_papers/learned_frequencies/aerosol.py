@@ -11,7 +11,7 @@ from .entropy import rotated_gaussians
 from .two_stages import FREQUENCIES, Bags, regressed
 
 PRINTED_LEARNED, PRINTED_RANDOM = 0.091, 0.11
-ROWS, SEEDS = 700, 5
+ROWS, SEEDS = 700, 10
 TOLERANCE = 0.01  # one draw of 100 test bags moves an error by about a tenth of itself
 
 

@@ -1,13 +1,16 @@
-"""Three ways down the paper's objective: quasi-Newton steps, gradient descent, and one row at a time.
+"""Five ways down the paper's objective, timed to the same values of it, for the paper does not say where it stopped.
 
-All end by one rule, so that their times can be compared: when the mean squared error is below 0.01, so that all rows
-are as good as fitted; when twenty passes have lowered it by less than a hundredth; or after the passes allowed.
+A descent is watched: the first time its mean squared error falls below each of some levels, the seconds of the
+processor are noted, and the parameters, so that errors are compared at the same objective too. It ends with the last
+level or the seconds allowed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import minimize
@@ -15,69 +18,97 @@ from scipy.optimize import minimize
 from .network import FourierNetwork
 
 STEP = 0.1  # the paper's
-PATIENCE, GAIN, FITTED = 20, 0.01, 0.01
+NUDGE = 1e-6  # for products of the Hessian with a direction, by differences of gradients
 
 
-class Descent(NamedTuple):
-    """Where it ended, and the objective after each pass."""
-
-    vector: np.ndarray
-    values: list[float]
+class EndedError(Exception):
+    """The last level or the last second."""
 
 
-def is_settled(values: list[float]) -> bool:
-    if values[-1] < FITTED or len(values) <= PATIENCE:
-        return values[-1] < FITTED
-    return min(values[-PATIENCE:]) > (1.0 - GAIN) * min(values[:-PATIENCE])
+@dataclass
+class Watch:
+    """The objective over all rows, and when it first fell below each level (seconds, parameters)."""
 
+    network: FourierNetwork
+    X: np.ndarray
+    y: np.ndarray
+    levels: Sequence[float]
+    allowed: float
+    best: float = float("inf")
+    vector: np.ndarray = field(default_factory=lambda: np.empty(0))
+    reached: list[tuple[float, np.ndarray]] = field(default_factory=list)
+    begun: float = field(default_factory=time.process_time)
 
-def quasi_newton(network: FourierNetwork, start: np.ndarray, X: np.ndarray, y: np.ndarray, passes: int) -> Descent:
-    """BFGS, as the packages of the paper's languages have it; every evaluation is a pass."""
-    values: list[float] = []
-    best = [start]
-
-    def objective(vector: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = network.objective(vector, X, y)
-        if not values or value < min(values):
-            best[0] = vector.copy()
-        values.append(value)
+    def objective(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient; every evaluation is seen."""
+        value, gradient = self.network.objective(vector, self.X, self.y)
+        self.see(value, vector)
         return value, gradient
 
-    def callback(intermediate_result: object) -> None:
-        if is_settled(values) or len(values) >= passes:
-            raise StopIteration
+    def value(self, vector: np.ndarray) -> float:
+        return self.objective(vector)[0]
 
-    minimize(objective, start, jac=True, method="BFGS", callback=callback)
-    return Descent(best[0], values)
+    def see(self, value: float, vector: np.ndarray) -> None:
+        seconds = time.process_time() - self.begun
+        if value < self.best:
+            self.best, self.vector = value, vector.copy()
+        while len(self.reached) < len(self.levels) and value <= self.levels[len(self.reached)]:
+            self.reached.append((seconds, vector.copy()))
+        if len(self.reached) == len(self.levels) or seconds > self.allowed:
+            raise EndedError
 
 
-def gradient_descent(network: FourierNetwork, start: np.ndarray, X: np.ndarray, y: np.ndarray, passes: int) -> Descent:
+def quasi_newton(watch: Watch, start: np.ndarray) -> None:
+    """BFGS, as the packages of the paper's languages have it."""
+    minimize(watch.objective, start, jac=True, method="BFGS", options={"gtol": 0.0, "maxiter": 10**6})
+
+
+def trust_region(watch: Watch, start: np.ndarray) -> None:
+    """Newton steps by conjugate gradients within a trusted radius; the Hessian by differences of gradients."""
+
+    def hessian_product(vector: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        step = NUDGE / max(float(np.linalg.norm(direction)), 1e-12)
+        ahead, behind = (watch.objective(vector + s * direction)[1] for s in (step, -step))
+        return (ahead - behind) / (2 * step)
+
+    options = {"gtol": 0.0, "maxiter": 10**6}
+    minimize(watch.objective, start, jac=True, hessp=hessian_product, method="trust-ncg", options=options)
+
+
+def nelder_mead(watch: Watch, start: np.ndarray) -> None:
+    """The simplex, with coefficients that suit many dimensions; it has no gradient to ask for."""
+    options = {"adaptive": True, "maxiter": 10**9, "maxfev": 10**9, "xatol": 0.0, "fatol": 0.0}
+    minimize(watch.value, start, method="Nelder-Mead", options=options)
+
+
+def gradient_descent(watch: Watch, start: np.ndarray) -> None:
     """Equations 7 and 8."""
-    vector, values = start.copy(), []
-    for _ in range(passes):
-        value, gradient = network.objective(vector, X, y)
-        values.append(value)
-        if is_settled(values):
-            break
-        vector -= STEP * gradient
-    return Descent(vector, values)
+    vector = start.copy()
+    while True:
+        vector -= STEP * watch.objective(vector)[1]
 
 
-def one_by_one(network: FourierNetwork, start: np.ndarray, X: np.ndarray, y: np.ndarray, passes: int) -> Descent:
-    """Equations 10 and 11: stochastic gradient descent over rows in their order."""
-    vector, values = start.copy(), []
-    for _ in range(passes):
-        for row in range(len(y)):
-            vector -= STEP * network.objective(vector, X[row : row + 1], y[row : row + 1])[1]
-        values.append(network.objective(vector, X, y)[0])
-        if is_settled(values):
-            break
-    return Descent(vector, values)
+def one_by_one(watch: Watch, start: np.ndarray) -> None:
+    """Equations 10 and 11: stochastic gradient descent over rows in their order; the objective is seen once a pass."""
+    vector = start.copy()
+    while True:
+        watch.objective(vector)
+        for row in range(len(watch.y)):
+            part = slice(row, row + 1)
+            vector -= STEP * watch.network.objective(vector, watch.X[part], watch.y[part])[1]
 
 
-Way = Callable[[FourierNetwork, np.ndarray, np.ndarray, np.ndarray, int], Descent]
-DESCENTS: dict[str, Way] = {
+DESCENTS: dict[str, Callable[[Watch, np.ndarray], None]] = {
     "quasi-Newton": quasi_newton,
+    "trust region": trust_region,
+    "Nelder-Mead": nelder_mead,
     "gradient descent": gradient_descent,
     "stochastic gradient descent": one_by_one,
 }
+
+
+def descend(name: str, watch: Watch, start: np.ndarray) -> Watch:
+    """Run until the watch ends it, or until the method itself finds no way on."""
+    with suppress(EndedError):
+        DESCENTS[name](watch, start)
+    return watch

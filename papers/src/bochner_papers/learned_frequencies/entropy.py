@@ -12,7 +12,7 @@ from ..findings import Chart, Claim, Comparison, Experiment, Findings, Job
 from .two_stages import FREQUENCIES, Bags, DistributionRegressor, Outcome, regressed, two_stages
 
 SHAPE = np.diag([1.0, 0.15])
-BAGS, TEST_BAGS, POINTS, SEEDS = 200, 200, 200, 3
+BAGS, TEST_BAGS, POINTS, SEEDS = 200, 200, 200, 10
 SIZES = (10, FREQUENCIES)
 
 
@@ -74,6 +74,7 @@ def claims(found: dict[tuple[str, int], Outcome], few: int, last: int) -> list[C
             f"ours: learned frequencies do better where there are few, {few} of each stage",
             bool(found["learned", few].errors.mean() < found["random", few].errors.mean()),
             f"learned {found['learned', few].told('nats')}, random {found['random', few].told('nats')}",
+            "ours",
         ),
     ]
 

@@ -1,135 +1,187 @@
-"""Figure 1: quasi-Newton, gradient descent and stochastic gradient descent on SAheart, from 48 starts each."""
+"""Figure 1: five optimisers on SAheart from 48 starts each, timed to the same objectives."""
 
 from __future__ import annotations
 
-import time
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bochner import data
 
-from ..findings import Chart, Claim, Comparison, Experiment, Findings, Job
-from .descents import DESCENTS, GAIN, PATIENCE, STEP
+from ..findings import Cause, Chart, Claim, Comparison, Experiment, Findings, Job
+from .descents import DESCENTS, STEP, Watch, descend
 from .network import FourierNetwork
 from .small_data import halves, tumours
 
-STARTS, SIZES, PASSES = 48, (8, 64), 300
+STARTS, SIZES, ALLOWED = 48, (8, 64), 2.0
+LEVELS = (0.2, 0.15, 0.1, 0.05, 0.02)
+COMPARED = 0.1  # the objective at which errors, and the times beside the printed ones, are taken
 PRINTED = {  # seconds and their spread, m = 64
     "quasi-Newton": (176.0, 4.0), "gradient descent": (53.3, 0.7), "stochastic gradient descent": (27.0, 8.0),
 }  # fmt: skip
+PACKAGED = ("quasi-Newton", "trust region", "Nelder-Mead")
+ENDS = Cause(
+    "the paper does not say where its optimisers stopped; to the same objective the order is another",
+    "each was run to the same five objectives", "learned-heart",
+)  # fmt: skip
 
-
-class Tally(NamedTuple):
-    """One row a start: objective, training error, test error, passes, seconds."""
-
-    objective: np.ndarray
-    training: np.ndarray
-    test: np.ndarray
-    passes: np.ndarray
-    seconds: np.ndarray
+Run = dict[str, Any]  # of one start: seconds to each level that is reached, and what was wrong there
+Runs = dict[tuple[str, int], list[Run]]
 
 
 def run(job: Job) -> Findings:
-    starts, sizes, passes = (3, (2, 4), 30) if job.quick else (STARTS, SIZES, PASSES)
+    starts, sizes, allowed = (3, (2, 4), 0.1) if job.quick else (STARTS, SIZES, ALLOWED)
     split = halves(*(tumours() if job.quick else data.heart_disease()), seed=0)
-    tallies = {}
+    runs: Runs = {}
     for size in sizes:
         for name in DESCENTS:
-            tally = tallies[name, size] = tallied(name, size, split, starts, passes)
-            job.say(
-                f"m = {size}, {name}: training error {tally.training.mean():.1f} %, test error {tally.test.mean():.1f} "
-                f"%, {tally.seconds.mean():.2f} s"
-            )
-    largest = {name: tallies[name, sizes[-1]] for name in DESCENTS}
+            runs[name, size] = job.part(f"{name}, {size}", runs_of, name, size, split, starts, allowed)
+            job.say(f"m = {size}, {name}: {told(runs[name, size])}")
+    last = {name: runs[name, sizes[-1]] for name in DESCENTS}
     return Findings(
         settings={
             "rows": len(split.y), "test rows": len(split.y_test), "columns": split.X.shape[1], "starts": starts,
-            "frequencies": list(sizes), "penalties": 0, "step": STEP, "passes at most": passes,
+            "m, numbers of frequencies": list(sizes), "penalties": 0, "step": STEP,
             "time": "of the processor, so that other work does not count",
-            "end": f"mean squared error below 0.01, or less than {GAIN:.0%} gained in {PATIENCE} passes",
+            "end": f"mean squared error below {LEVELS[-1]:g}, or {allowed:g} seconds",
         },
-        comparisons=[seconds_compared(name, tally, sizes[-1]) for name, tally in largest.items()]
-        + [c for (name, size), tally in tallies.items() for c in errors_compared(name, size, tally)],
-        claims=claims(largest),
+        comparisons=[] if job.quick else [seconds_compared(name, last[name]) for name in PRINTED],
+        claims=claims(last),
         charts=[
-            Chart(f"{title}, {starts} starts", rows(tallies, field, unit), "frequencies", unit, "optimizer", "point")
-            for title, field, unit in (
-                ("Training error", "training", "training error, %"), ("Test error", "test", "test error, %"),
-                ("Time", "seconds", "seconds"),
-            )
+            Chart(f"Seconds to a mean squared error, m = {sizes[-1]}", by_level(last), "mean squared error", "seconds",
+                  "optimiser", "line", True, True),
+            Chart(f"Seconds to a mean squared error of {COMPARED:g}", by_size(runs, "seconds"), "m", "seconds",
+                  "optimiser", "line", True, True),
+            Chart(f"Training error there, {starts} starts", errors(runs, "training error, %", 1), "m",
+                  "training error, %", "optimiser", "point", True),
+            Chart(f"Test error there, {starts} starts", errors(runs, "test error, %", 2), "m", "test error, %",
+                  "optimiser", "point", True),
         ],
-        remarks=["The paper says neither when its optimisers end nor on which machine: the order of times matters."],
+        remarks=[
+            "The paper names m = 64 alone and says neither when its optimisers end nor on which machine. A start that "
+            "does not reach an objective within the time counts as slower than all that do.",
+        ],
     )  # fmt: skip
 
 
-def tallied(name: str, size: int, split: data.Split, starts: int, passes: int) -> Tally:
+def runs_of(name: str, size: int, split: data.Split, starts: int, allowed: float) -> list[Run]:
     network, found = FourierNetwork(size, split.X.shape[1]), []
     for seed in range(starts):
         start = network.random_start(np.random.default_rng(seed))
-        begun = time.process_time()
-        descent = DESCENTS[name](network, start, split.X, split.y, passes)
-        seconds = time.process_time() - begun
-        found.append((
-            network.objective(descent.vector, split.X, split.y)[0], network.error(descent.vector, split.X, split.y),
-            network.error(descent.vector, split.X_test, split.y_test), len(descent.values), seconds,
-        ))  # fmt: skip
-    return Tally(*np.array(found, dtype=float).T)
+        watch = descend(name, Watch(network, split.X, split.y, LEVELS, allowed), start)
+        found.append({
+            f"{level:g}": (
+                seconds, network.error(vector, split.X, split.y), network.error(vector, split.X_test, split.y_test)
+            )
+            for level, (seconds, vector) in zip(LEVELS, watch.reached, strict=False)
+        })  # fmt: skip
+    return found
 
 
-def seconds_compared(name: str, tally: Tally, size: int) -> Comparison:
-    printed, spread = PRINTED[name] if size == 64 else (None, None)
+def at(runs: list[Run], level: float, what: int) -> np.ndarray:
+    """Seconds (0), training errors (1) or test errors (2) of the starts that reached a level."""
+    return np.array([run[f"{level:g}"][what] for run in runs if f"{level:g}" in run])
+
+
+def median_seconds(runs: list[Run], level: float) -> float:
+    """Over all starts; infinite if half of them do not get there."""
+    seconds = at(runs, level, 0)
+    return float(np.median(np.append(seconds, np.full(len(runs) - len(seconds), np.inf))))
+
+
+def told(runs: list[Run]) -> str:
+    return ", ".join(
+        f"{level:g} by {len(at(runs, level, 0))} in {median_seconds(runs, level):.2g} s" for level in LEVELS
+    )
+
+
+def seconds_compared(name: str, runs: list[Run]) -> Comparison:
+    seconds, (printed, spread) = at(runs, COMPARED, 0), PRINTED[name]
     return Comparison(
-        f"time, m = {size}, {name}", printed, float(tally.seconds.mean()), "s", spread, float(tally.seconds.std()),
-        why="another machine and another end of the descent",
+        f"seconds, m = 64, {name}, to a mean squared error of {COMPARED:g}", printed, float(seconds.mean()), "s",
+        spread, float(seconds.std()), kind="timing", why="a machine of another time, and the paper's end is unknown",
     )  # fmt: skip
 
 
-def errors_compared(name: str, size: int, tally: Tally) -> list[Comparison]:
-    where = f"m = {size}, {name}"
+def claims(last: dict[str, list[Run]]) -> list[Claim]:
+    stochastic = last["stochastic gradient descent"]
+    fastest = {level: min(last, key=lambda name: median_seconds(last[name], level)) for level in LEVELS}
+    reached = [level for level in LEVELS if np.isfinite(median_seconds(last[fastest[level]], level))]
+    spreads = {name: at(runs, COMPARED, 1) for name, runs in last.items() if len(at(runs, COMPARED, 1)) > 1}
+    tests = {name: at(runs, COMPARED, 2) for name, runs in last.items() if len(at(runs, COMPARED, 2)) > 1}
     return [
-        Comparison(f"training error, {where}", None, float(tally.training.mean()), spread=float(tally.training.std())),
-        Comparison(f"test error, {where}", None, float(tally.test.mean()), spread=float(tally.test.std())),
-        Comparison(f"mean squared error reached, {where}", None, float(tally.objective.mean()), "",
-                   spread=float(tally.objective.std())),
+        *(against(name, last["gradient descent"], last[name]) for name in PACKAGED),
+        Claim(
+            "stochastic gradient descent is the fastest",
+            bool(reached) and all(fastest[level] == "stochastic gradient descent" for level in reached),
+            "; ".join(f"{name} {listed(runs, reached)}" for name, runs in last.items()), why=ENDS,
+        ),
+        spread_claim(spreads),
+        Claim(
+            "which does not hurt the test error",
+            len(at(stochastic, COMPARED, 2)) > 1 and not hurt(tests),
+            f"at a mean squared error of {COMPARED:g}: "
+            + ", ".join(f"{name} {found.mean():.1f} ± {found.std():.1f} %" for name, found in tests.items()),
+        ),
     ]  # fmt: skip
 
 
-def claims(tallies: dict[str, Tally]) -> list[Claim]:
-    newton, descent, stochastic = tallies.values()
-    times = ", ".join(f"{name} {tally.seconds.mean():.2f} s" for name, tally in tallies.items())
-    passes = ", ".join(f"{name} {tally.passes.mean():.0f}" for name, tally in tallies.items())
-    spreads = ", ".join(f"{name} {tally.training.std():.2f}" for name, tally in tallies.items())
-    tests = ", ".join(f"{name} {tally.test.mean():.1f} +- {tally.test.std():.1f} %" for name, tally in tallies.items())
-    return [
-        Claim(
-            "gradient descent is much faster than quasi-Newton",
-            bool(descent.seconds.mean() < 0.5 * newton.seconds.mean()),
-            f"{times}; passes: {passes}; mean squared error reached: {descent.objective.mean():.3f} and "
-            f"{newton.objective.mean():.3f}",
-        ),
-        Claim(
-            "stochastic gradient descent is the fastest",
-            bool(stochastic.seconds.mean() < min(newton.seconds.mean(), descent.seconds.mean())),
-            times,
-        ),
-        Claim(
-            "the training error spreads most with stochastic gradient descent",
-            bool(stochastic.training.std() > max(newton.training.std(), descent.training.std())),
-            f"standard deviations over starts, points: {spreads}",
-        ),
-        Claim(
-            "which does not hurt the test error",
-            bool(stochastic.test.mean() < min(newton.test.mean(), descent.test.mean()) + stochastic.test.std()),
-            tests,
-        ),
-    ]
+def against(name: str, descent: list[Run], packaged: list[Run]) -> Claim:
+    """Over the objectives that either of them reaches."""
+    seconds = {level: (median_seconds(descent, level), median_seconds(packaged, level)) for level in LEVELS}
+    shared = [level for level, both in seconds.items() if np.isfinite(min(both))]
+    faster = sum(seconds[level][0] < seconds[level][1] for level in shared)
+    return Claim(
+        f"gradient descent is faster than {name}", bool(shared) and faster == len(shared),
+        f"at {faster} of {len(shared)} objectives ({', '.join(f'{level:g}' for level in shared)}), medians: gradient "
+        f"descent {listed(descent, shared)}; {name} {listed(packaged, shared)}", why=ENDS,
+    )  # fmt: skip
 
 
-def rows(tallies: dict[tuple[str, int], Tally], field: str, unit: str) -> list[dict[str, object]]:
+def listed(runs: list[Run], levels: list[float]) -> str:
+    seconds = (median_seconds(runs, level) for level in levels)
+    return ", ".join(f"{value:.2g} s" if np.isfinite(value) else "never" for value in seconds)
+
+
+def spread_claim(spreads: dict[str, np.ndarray]) -> Claim:
+    """A standard deviation over n starts is itself known to one part in sqrt(2 n): within that, it is undecided."""
+    deviations = {name: float(found.std()) for name, found in spreads.items()}
+    mine = deviations.pop("stochastic gradient descent", 0.0)
+    largest = max(deviations.values(), default=0.0)
+    noise = float(np.hypot(mine, largest)) / np.sqrt(2 * min(map(len, spreads.values()), default=1))
+    holds = None if abs(mine - largest) <= noise else mine > largest
+    told = ", ".join(f"{name} {found.std():.2f}" for name, found in spreads.items())
+    return Claim(
+        "the training error spreads most with stochastic gradient descent", holds,
+        f"standard deviations over starts at a mean squared error of {COMPARED:g}, points: {told}",
+        why=Cause("at the same objective all are as well fitted; spreads differ where descents stop at different ones",
+                  "errors were taken when each first reached the same objective", "learned-heart"),
+    )  # fmt: skip
+
+
+def hurt(tests: dict[str, np.ndarray]) -> bool:
+    mine = tests["stochastic gradient descent"]
+    return bool(mine.mean() > min(found.mean() for found in tests.values()) + mine.std())
+
+
+def by_level(last: dict[str, list[Run]]) -> list[dict[str, object]]:
     return [
-        {"frequencies": size, unit: round(float(value), 4), "optimizer": name}
-        for (name, size), tally in tallies.items() for value in getattr(tally, field)
+        {"mean squared error": level, "seconds": median_seconds(runs, level), "optimiser": name}
+        for name, runs in last.items() for level in LEVELS if np.isfinite(median_seconds(runs, level))
+    ]  # fmt: skip
+
+
+def by_size(runs: Runs, unit: str) -> list[dict[str, object]]:
+    return [
+        {"m": size, unit: median_seconds(found, COMPARED), "optimiser": name}
+        for (name, size), found in runs.items() if np.isfinite(median_seconds(found, COMPARED))
+    ]  # fmt: skip
+
+
+def errors(runs: Runs, unit: str, what: int) -> list[dict[str, object]]:
+    return [
+        {"m": size, unit: round(float(value), 3), "optimiser": name}
+        for (name, size), found in runs.items() for value in at(found, COMPARED, what)
     ]  # fmt: skip
 
 

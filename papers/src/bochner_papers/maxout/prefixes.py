@@ -37,5 +37,5 @@ def fit_prefixes(moments: Moments, columns: Sequence[int], share: float, interce
     models = {}
     for k in columns:
         b = factor.leading(k).solve(problem.cross[:k])
-        models[k] = Linear(b, problem.mean_y - problem.mean_z[:k] @ b)
+        models[k] = Linear(np.asarray(b), problem.mean_y - problem.mean_z[:k] @ b)
     return models

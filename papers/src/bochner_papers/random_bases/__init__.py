@@ -1,8 +1,8 @@
 """Uniform approximation of functions with random bases (Rahimi and Recht, 2008)."""
 
 from ..findings import Experiment
-from . import forest, kernels, stumps, table_one
+from . import columns, forest, kernels, stumps, table_one
 
 EXPERIMENTS: tuple[Experiment, ...] = (
-    kernels.EXPERIMENT, table_one.EXPERIMENT, forest.EXPERIMENT, stumps.EXPERIMENT,
+    kernels.EXPERIMENT, table_one.EXPERIMENT, columns.EXPERIMENT, forest.EXPERIMENT, stumps.EXPERIMENT,
 )  # fmt: skip

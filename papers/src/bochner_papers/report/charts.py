@@ -6,29 +6,44 @@ title and the legend of a few colours are not drawn but written in the page, whe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import altair as alt
 
+from .colours import assigned
+
 FEW = 24  # more numbers than these are shown by a gradient of colour, not by one colour each
 HEIGHT = 280
+DASHES = [[1, 0], [5, 4], [2, 3]]  # of what is ours, of what was printed, of a third
 
 
 @dataclass
 class Drawing:
-    """What the page needs of a chart: the specification, names of its colours, height over width, a note."""
+    """What the page needs of a chart: the specification, its methods, height over width, a note.
+
+    The legend has a line for each method, with the number of its colour, and says what is hollow and dashed.
+    """
 
     title: str
     specification: dict[str, Any] | None
     legend: list[str] = field(default_factory=list)
+    colours: list[int] = field(default_factory=list)
     legend_title: str = ""
+    styles: list[str] = field(default_factory=list)
     aspect: float | None = None
     note: str = ""
+    pictures: list[tuple[str, str]] = field(default_factory=list)
 
 
-def drawing(chart: dict[str, Any]) -> Drawing:
+def methods(chart: dict[str, Any]) -> list[str]:
+    """The names that have colours in a chart."""
+    return categories([row for row in (renamed(r, chart) for r in chart["rows"]) if drawable(row, chart)], chart)
+
+
+def drawing(chart: dict[str, Any], colours: Mapping[str, int] | None = None) -> Drawing:
+    """`colours` says which colour a method has on the page; without it, those of the chart alone are told apart."""
     rows = [renamed(row, chart) for row in chart["rows"]]
     kept = [row for row in rows if drawable(row, chart)]
     left_out = len(rows) - len(kept)
@@ -36,20 +51,22 @@ def drawing(chart: dict[str, Any]) -> Drawing:
     if not kept:
         return Drawing(chart["title"], None, note=note or "There is nothing to draw.")
     legend = categories(kept, chart)
-    picture = mark_of(chart)(alt.Chart(alt.Data(values=kept)))
-    picture = picture.encode(**axes(kept, chart), **color(kept, chart, legend))
+    styles = list(dict.fromkeys(str(row["style"]) for row in kept)) if chart["style"] is not None else []
+    picture = marked(alt.Chart(alt.Data(values=kept)), chart, axes(kept, chart), color(kept, chart, legend), styles)
     picture = picture.properties(
         width="container", height=HEIGHT, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
     )
+    known = assigned([legend]) if colours is None else colours
     shape = len({row["y"] for row in kept}) / len({row["x"] for row in kept})
     return Drawing(
-        chart["title"], picture.to_dict(), legend, (chart["color"] or "") if legend else "",
+        chart["title"], picture.to_dict(), legend, [known[name] for name in legend],
+        (chart["color"] or "") if legend else "", styles,
         min(max(shape, 0.2), 2.0) if chart["kind"] == "image" else None, note,
     )  # fmt: skip
 
 
 def renamed(row: dict[str, Any], chart: dict[str, Any]) -> dict[str, Any]:
-    return {part: row[chart[part]] for part in ("x", "y", "color", "label") if chart[part] is not None}
+    return {part: row[chart[part]] for part in ("x", "y", "color", "label", "style") if chart[part] is not None}
 
 
 def drawable(row: dict[str, Any], chart: dict[str, Any]) -> bool:
@@ -97,7 +114,7 @@ def axes(rows: list[dict[str, Any]], chart: dict[str, Any]) -> dict[str, Any]:
     encoded["tooltip"] = [
         alt.Tooltip(part, type="quantitative" if numeric(rows, part) else "nominal", title=chart[part],
                     **({"format": ",.4~g"} if numeric(rows, part) else {}))
-        for part in ("label", "color", "x", "y") if chart[part] is not None
+        for part in ("label", "color", "style", "x", "y") if chart[part] is not None
     ]  # fmt: skip
     if chart["label"] is not None and chart["kind"] == "text":
         encoded["text"] = alt.Text("label", type="nominal")
@@ -114,7 +131,7 @@ def names_axis(rows: list[dict[str, Any]], name: str) -> Any:
     if numeric(rows, name):
         return alt.Axis(labelAngle=0, labelOverlap=True)
     slanted = name == "x" and sum(map(len, {str(row[name]) for row in rows})) > 36
-    return alt.Axis(labelAngle=-40 if slanted else 0, labelOverlap=False, labelLimit=140)
+    return alt.Axis(labelAngle=-40 if slanted else 0, labelOverlap=False, labelLimit=190)
 
 
 def color(rows: list[dict[str, Any]], chart: dict[str, Any], legend: list[str]) -> dict[str, Any]:
@@ -132,9 +149,25 @@ def color(rows: list[dict[str, Any]], chart: dict[str, Any], legend: list[str]) 
     return {"color": alt.Color("color", type="quantitative", scale=scale, legend=bar)}
 
 
-def mark_of(chart: dict[str, Any]) -> Callable[[Any], Any]:
-    """How a kind of chart is drawn; text that is not given is drawn as points."""
-    return points if chart["kind"] == "text" and chart["label"] is None else MARKS[chart["kind"]]
+def marked(base: Any, chart: dict[str, Any], places: dict[str, Any], colour: dict[str, Any], styles: list[str]) -> Any:
+    """The marks of a kind of chart; what a paper printed is hollow and dashed beside ours."""
+    kind = "point" if chart["kind"] == "text" and chart["label"] is None else chart["kind"]
+    if not styles:
+        return MARKS[kind](base).encode(**places, **colour)
+    dash = alt.StrokeDash("style", type="nominal", legend=None, scale=alt.Scale(domain=styles, range=DASHES))
+    solid = alt.condition(alt.datum.style == styles[0], alt.value(1), alt.value(0))
+    both = {"fill": alt.Fill(colour["color"].shorthand, **kept_of(colour)), "stroke": alt.Stroke(
+        colour["color"].shorthand, **kept_of(colour))} if colour else {}  # fmt: skip
+    dots = base.mark_point(size=46, strokeWidth=1.6, opacity=1).encode(**places, **both, fillOpacity=solid)
+    if kind != "line":
+        return dots
+    line = base.mark_line(strokeWidth=2).encode(**places, **colour, strokeDash=dash)
+    return alt.layer(line, dots)
+
+
+def kept_of(colour: dict[str, Any]) -> dict[str, Any]:
+    described = colour["color"].to_dict()
+    return {"type": described["type"], "sort": None, "legend": None, "scale": alt.Scale(**described["scale"])}
 
 
 def lines(chart: Any) -> Any:

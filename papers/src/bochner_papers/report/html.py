@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import altair
 import vl_convert
@@ -19,9 +20,11 @@ from markupsafe import Markup
 
 from bochner.storage import replacing
 
-from .charts import drawing
+from . import story
+from .charts import drawing, methods
+from .colours import assigned
 from .numbers import cells, duration, said
-from .records import VERDICTS, Record, by_paper, heading, parted, tally
+from .records import Record, by_paper, counts, failures, heading, in_short, made, tally
 
 PARTS = Path(__file__).parent / "page"
 
@@ -37,17 +40,24 @@ def write_report(records: Sequence[Record], path: Path) -> Path:
 def page(records: Sequence[Record]) -> str:
     """The HTML of some records."""
     scripts = [vega(), part("draw.js")]
+    everything = list(records)
     environment = Environment(
         loader=FileSystemLoader(PARTS), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(said=said, duration=duration)
-    environment.globals.update(cells=cells, drawing=drawing, heading=heading, notes=notes, tally=tally)
+    environment.filters.update(said=said, duration=duration, short=short)
+    environment.globals.update(
+        cells=cells, drawing=drawing, heading=heading, notes=notes, tally=tally, grid=grid, story=story,
+        in_short=in_short, colours=assigned([methods(chart) for record in everything for chart in record["charts"]]),
+        names={record["name"] for record in everything},
+    )  # fmt: skip
     return environment.get_template("report.html").render(
-        papers=by_paper(records),
-        records=list(records),
-        total=tally(parted(records)[0]),
-        contests=tally(parted(records)[1]),
-        verdicts=VERDICTS[:4],
+        papers=by_paper(everything),
+        records=everything,
+        total=counts(everything),
+        lost=[(r, c) for r in everything for c in r["claims"] if c["whose"] == "contest" and c["holds"] is False],
+        shown=story.highlights(everything),
+        failed=failures(everything),
+        made=made(everything),
         style=Markup(part("style.css")),
         scripts=[Markup(script) for script in scripts],
         digests=[digest(script) for script in scripts],
@@ -70,7 +80,36 @@ def digest(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def notes(record: Record) -> dict[str, int]:
+def notes(record: Record) -> dict[tuple[str, str, str], int]:
     """Reasons for differences, each once, numbered as they come."""
-    reasons = dict.fromkeys(comparison["why"] for comparison in record["comparisons"] if comparison["why"])
+    reasons = dict.fromkeys(
+        (number["why"], number["tested"], number["by"]) for number in record["comparisons"] if number["why"]
+    )
     return {reason: number for number, reason in enumerate(reasons, 1)}
+
+
+class Grid(NamedTuple):
+    """Numbers of a record by row and column, and how many of them agree."""
+
+    columns: list[str]
+    rows: dict[str, dict[str, dict[str, Any]]]
+    words: str
+
+
+def grid(record: Record) -> Grid | None:
+    """The table of rows and columns that a record's numbers make, if they say their places."""
+    placed = [number for number in record["comparisons"] if number["grid"]]
+    if not placed:
+        return None
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    for number in placed:
+        rows.setdefault(number["grid"][0], {})[number["grid"][1]] = number
+    judged = [number for number in placed if number["printed"] is not None]
+    agreeing = sum(number["verdict"] == "agrees" for number in judged)
+    words = f"{agreeing} of {len(judged)} cells agree with the printed ones." if judged else ""
+    return Grid(list(dict.fromkeys(number["grid"][1] for number in placed)), rows, words)
+
+
+def short(text: str) -> str:
+    """A number without its unit, for a narrow cell."""
+    return text.rstrip("% ").rstrip("\N{NO-BREAK SPACE}")

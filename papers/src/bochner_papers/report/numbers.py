@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: as many decimals as were printed, or three figures; one number of decimals a row."""
+"""Numbers as a reader wants them: as many digits as the error of each has; without an error as printed, or three."""
 
 from __future__ import annotations
 
@@ -10,30 +10,32 @@ MINUS, NOTHING, FIXED = "\N{MINUS SIGN}", "\N{EN DASH}", "\N{NO-BREAK SPACE}"
 
 def cells(comparison: dict[str, Any]) -> dict[str, str]:
     """`printed`, `ours` and `difference` of a comparison as text."""
-    places = decimals(comparison)
-    unit = comparison["unit"]
+    unit, printed, spread = comparison["unit"], comparison["printed"], comparison["printed_spread"]
+    theirs = None if printed is None else places(printed, spread, as_printed(printed))
+    ours = places(comparison["ours"], comparison["spread"], theirs)
+    if theirs is not None and not comparison["spread"]:
+        ours = min(max(ours, figures(comparison["ours"], 2)), theirs + 2)
+    coarser = ours if theirs is None else min(ours, theirs)
     return {
-        "printed": with_spread(comparison["printed"], comparison["printed_spread"], places, unit),
-        "ours": with_spread(comparison["ours"], comparison["spread"], places, unit),
-        "difference": signed(comparison["difference"], places),
+        "printed": with_spread(printed, spread, theirs or 0, unit),
+        "ours": with_spread(comparison["ours"], comparison["spread"], ours, unit),
+        "difference": signed(comparison["difference"], coarser),
     }
 
 
-def decimals(comparison: dict[str, Any]) -> int:
-    """Enough for what was printed, for three figures of the larger and two of ours, and for the first of a spread."""
-    larger = max(abs(comparison["ours"]), abs(comparison["printed"] or 0.0))
-    needed = [figures(larger, 3), figures(comparison["ours"], 2)]
-    needed += [as_printed(comparison[part]) for part in ("printed", "printed_spread") if comparison[part] is not None]
-    if comparison["spread"]:
-        needed.append(figures(comparison["spread"], 1))
-    return min(max(needed), 6)
+def places(value: float, spread: float | None, otherwise: int | None) -> int:
+    """Decimals: to the first figure of the spread, to the second if that is a one."""
+    if spread:
+        first = figures(spread, 1)
+        return min(first + (1 if round(spread * 10**first) == 1 else 0), 6)
+    return min(figures(value, 3), 6) if otherwise is None else otherwise
 
 
 def as_printed(value: float) -> int:
     """Decimals that a number has, if it is one that people print: of a measured one they would be no use."""
     text = f"{value:.10g}"
-    places = 0 if "e" in text else len(text.partition(".")[2])
-    return places if places <= figures(value, 4) else 0
+    digits = 0 if "e" in text else len(text.partition(".")[2])
+    return digits if digits <= max(figures(value, 4), 0) else figures(value, 3)
 
 
 def figures(value: float, count: int) -> int:
@@ -41,26 +43,26 @@ def figures(value: float, count: int) -> int:
     return max(0, count - 1 - math.floor(math.log10(abs(value)))) if value else 0
 
 
-def with_spread(value: float | None, spread: float | None, places: int, unit: str) -> str:
+def with_spread(value: float | None, spread: float | None, decimals: int, unit: str) -> str:
     if value is None:
         return NOTHING
     # A line may break before the spread, never between a number and its sign or unit.
-    text = plain(value, places) + ("" if spread is None else f" ±{FIXED}{plain(spread, places)}")
+    text = plain(value, decimals) + ("" if not spread else f" ±{FIXED}{plain(spread, decimals)}")
     return f"{text}{FIXED}{unit}".rstrip()
 
 
-def signed(value: float | None, places: int) -> str:
+def signed(value: float | None, decimals: int) -> str:
     if value is None:
         return NOTHING
-    text = plain(value, places)
+    text = plain(value, decimals)
     return text if text.startswith(MINUS) or not text.strip("0.") else f"+{text}"
 
 
-def plain(value: float, places: int) -> str:
+def plain(value: float, decimals: int) -> str:
     if value and not 1e-5 <= abs(value) < 1e9:
         text = f"{value:.3g}"
     else:
-        text = f"{value:,.{places}f}"
+        text = f"{value:,.{decimals}f}"
     return text.replace("-", MINUS) if text.strip("-0.,") else text.lstrip("-")
 
 

@@ -53,7 +53,7 @@ def weights(answers: np.ndarray, classes: int) -> np.ndarray:
 class LightGBM(Boosting):
     name, title, needs = "lightgbm", "LightGBM", ("lightgbm",)
 
-    def views(self, X: Any) -> dict[str, Callable[[], Callable[[Any], Any]]]:
+    def views(self, X: np.ndarray) -> dict[str, Callable[[], Callable[[Any], Any]]]:
         return {"frame": lambda: numbers_or(lambda X: X)}
 
     def draw(self, rng: np.random.Generator, problem: Problem) -> Settings:
@@ -100,7 +100,7 @@ class LightGBM(Boosting):
 class XGBoost(Boosting):
     name, title, needs = "xgboost", "XGBoost", ("xgboost",)
 
-    def views(self, X: Any) -> dict[str, Callable[[], Callable[[Any], Any]]]:
+    def views(self, X: np.ndarray) -> dict[str, Callable[[], Callable[[Any], Any]]]:
         return {"frame": lambda: numbers_or(coded)}
 
     def draw(self, rng: np.random.Generator, problem: Problem) -> Settings:
@@ -140,7 +140,7 @@ class XGBoost(Boosting):
         booster = xgboost.train(parameters, data, rounds or MOST, evals=evals, callbacks=[Stop()], verbose_eval=False)
         count = max(patience.round, 1)
 
-        def answer(X: Any) -> np.ndarray:
+        def answer(X: np.ndarray) -> np.ndarray:
             return weights(booster.predict(matrix(X), iteration_range=(0, count)), problem.classes)
 
         return Fitted(answer, count)
@@ -149,7 +149,7 @@ class XGBoost(Boosting):
 class CatBoost(Boosting):
     name, title, needs = "catboost", "CatBoost", ("catboost",)
 
-    def views(self, X: Any) -> dict[str, Callable[[], Callable[[Any], Any]]]:
+    def views(self, X: np.ndarray) -> dict[str, Callable[[], Callable[[Any], Any]]]:
         self.categories = np.flatnonzero(categorical(X)).tolist()
         return {"frame": lambda: numbers_or(worded)}
 
@@ -189,14 +189,14 @@ class CatBoost(Boosting):
         pool = partial(catboost.Pool, cat_features=self.categories or None, thread_count=problem.cores)
 
         class Stop:
-            def after_iteration(self, info: Any) -> bool:
+            def after_iteration(self, info: object) -> bool:
                 return time.perf_counter() < until
 
         booster = catboost.CatBoost(parameters)
         judges = {} if judge is None else {"eval_set": pool(judge.X, judge.y), "early_stopping_rounds": PATIENCE}
         booster.fit(pool(train.X, train.y), callbacks=[Stop()], **judges)
 
-        def answer(X: Any) -> np.ndarray:
+        def answer(X: np.ndarray) -> np.ndarray:
             if not problem.classes:
                 return np.asarray(booster.predict(pool(X)))
             return np.asarray(booster.predict(pool(X), prediction_type="Probability"))

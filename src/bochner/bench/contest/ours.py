@@ -42,6 +42,6 @@ class Defaults(Contestant):
         return Model(lambda X: answers(model, encode(X), rows.classes), 1, len(rows.y), type(model).__name__)
 
 
-def answers(model: Any, X: Any, classes: int) -> np.ndarray:
+def answers(model: Any, X: np.ndarray, classes: int) -> np.ndarray:
     found = model.predict(X)
     return votes(found, classes) if classes else np.asarray(found, dtype=np.float64)

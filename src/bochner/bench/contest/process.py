@@ -103,7 +103,7 @@ def heard(connection: Connection, seconds: float) -> tuple[Any, ...] | None:
     return message
 
 
-def work(connection: Connection, contestant: Contestant, rows: Rows, X_test: Any, *how: Any) -> None:
+def work(connection: Connection, contestant: Contestant, rows: Rows, X_test: object, *how: Any) -> None:
     """What the process does."""
     with suppress(AttributeError, PermissionError):
         os.setsid()  # so that those it starts are ended with it, and Ctrl-C is left to the one who watches

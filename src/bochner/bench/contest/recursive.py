@@ -28,7 +28,7 @@ class RecursiveFeatures(Peer):
     def __init__(self) -> None:
         self.costs: dict[str, float] = {}  # seconds of a round, over the square of the rows
 
-    def views(self, X: Any) -> dict[str, Callable[[], Callable[[Any], Any]]]:
+    def views(self, X: np.ndarray) -> dict[str, Callable[[], Callable[[Any], Any]]]:
         return {scaling: partial(Encoding, X, scaling, np.float32) for scaling in scalings(X)}
 
     def usual(self, problem: Problem) -> Settings:

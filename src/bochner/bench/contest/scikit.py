@@ -21,7 +21,7 @@ TREES, MORE_TREES, AT_ONCE = 100, 500, 20  # of a forest: in a trial, at the end
 SMALLEST = 1e-6  # probability
 
 
-def encodings(X: Any, dtype: type) -> dict[str, Callable[[], Callable[[Any], Any]]]:
+def encodings(X: np.ndarray, dtype: type) -> dict[str, Callable[[], Callable[[Any], Any]]]:
     return {scaling: partial(Encoding, X, scaling, dtype) for scaling in scalings(X)}
 
 
@@ -44,7 +44,7 @@ class Network(Peer):
     name, title = "mlp", "network"
     longer = 1.1
 
-    def views(self, X: Any) -> dict[str, Callable[[], Callable[[Any], Any]]]:
+    def views(self, X: np.ndarray) -> dict[str, Callable[[], Callable[[Any], Any]]]:
         return encodings(X, np.float32)
 
     def usual(self, problem: Problem) -> Settings:
@@ -102,7 +102,7 @@ class SupportVectors(Peer):
     def __init__(self) -> None:
         self.rate = np.inf  # iterations x rows in a second
 
-    def views(self, X: Any) -> dict[str, Callable[[], Callable[[Any], Any]]]:
+    def views(self, X: np.ndarray) -> dict[str, Callable[[], Callable[[Any], Any]]]:
         return encodings(X, np.float64)
 
     def usual(self, problem: Problem) -> Settings:
@@ -132,7 +132,7 @@ class SupportVectors(Peer):
 class Forest(Peer):
     name, title = "forest", "random forest"
 
-    def views(self, X: Any) -> dict[str, Callable[[], Callable[[Any], Any]]]:
+    def views(self, X: np.ndarray) -> dict[str, Callable[[], Callable[[Any], Any]]]:
         return {"numbers": partial(Encoding, X, None, np.float32)}
 
     def usual(self, problem: Problem) -> Settings:
@@ -160,7 +160,7 @@ class Forest(Peer):
         return Fitted(partial(spread, model, problem.classes))
 
 
-def spread(model: Any, classes: int, X: Any) -> np.ndarray:
+def spread(model: Any, classes: int, X: np.ndarray) -> np.ndarray:
     """Probabilities with a column for every label, also those that this model has not seen."""
     found = np.zeros((len(X), classes))
     found[:, model.classes_] = model.predict_proba(X)

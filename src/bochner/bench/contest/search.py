@@ -76,7 +76,7 @@ class Peer(Contestant):
     longer = 1.0  # times the rounds of a trial, when the rows that judged are learned from too
 
     @abstractmethod
-    def views(self, X: Any) -> dict[str, Callable[[], Callable[[Any], Any]]]:
+    def views(self, X: np.ndarray) -> dict[str, Callable[[], Callable[[Any], Any]]]:
         """Ways to encode frames, each made when it is first drawn; the most usual first."""
 
     @abstractmethod
@@ -233,7 +233,7 @@ class Search:
         return Model(answer, self.tried, rows, note)
 
 
-def mean_answer(encode: Callable[[Any], Any], fits: list[Fitted], X: Any) -> np.ndarray:
+def mean_answer(encode: Callable[[Any], Any], fits: list[Fitted], X: np.ndarray) -> np.ndarray:
     encoded = encode(X)
     return np.asarray(np.mean([fit.answer(encoded) for fit in fits], axis=0))
 
@@ -245,7 +245,7 @@ def folds_of(y: np.ndarray) -> np.ndarray:
     return place % FOLDS
 
 
-def worth(value: Any) -> str:
+def worth(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from ...tables.chunk import Chunk
 from ...validation import option
+from ..paths import file_system, is_address
 from .base import Choice, Csv, MisreadError, Table, pick_columns, stamp
 
 try:
     import pyarrow as pa
     import pyarrow.dataset as ds
+    from pyarrow.fs import FSSpecHandler, PyFileSystem
 except ImportError:
     raise ImportError('reading tables needs pyarrow: pip install "bochner[files]"') from None
 
@@ -83,7 +85,7 @@ class ArrowTable(Table):
                 schema = None
             elif self.format == "json":
                 schema = None
-            dataset = self.dataset if self.format == "memory" else ds.dataset(self.source, format=kind, schema=schema)
+            dataset = self.dataset if self.format == "memory" else dataset_of(self.source, kind, schema)
             held = pa.table({name: pa.array([], dataset.schema.field(name).type) for name in names})
             for batch in dataset.to_batches(columns=names, batch_size=rows, batch_readahead=1, fragment_readahead=1):
                 held = pa.concat_tables([held, pa.table(batch)])
@@ -149,18 +151,26 @@ class ArrowTable(Table):
 # ---- files ----
 
 
-def open_dataset(source: Any, format: str, choice: Choice, csv: Csv) -> Any:
+def open_dataset(source: object, format: str, choice: Choice, csv: Csv) -> Any:
     """The files as one table, of types that hold the numbers of all of them."""
     if not isinstance(source, list):
         return ds.dataset(source)
     kind = csv_format(csv, {}) if format == "csv" else format
-    schemas = [ds.dataset(file, format=kind).schema for file in source]
+    schemas = [dataset_of([file], kind).schema for file in source]
     fields = pa.unify_schemas(schemas, promote_options="permissive")
     if format in ("csv", "json"):
         fields = pa.schema([field.with_type(settled(field, choice, format)) for field in fields])
     if format == "csv":
         kind = csv_format(csv, {field.name: field.type for field in fields})
-    return ds.dataset(source, format=kind, schema=fields)
+    return dataset_of(source, kind, fields)
+
+
+def dataset_of(files: list[str], format: Any, schema: Any = None) -> Any:
+    """The files as a dataset, of this machine or of where their addresses say."""
+    if not any(is_address(file) for file in files):
+        return ds.dataset(files, format=format, schema=schema)
+    systems, paths = zip(*map(file_system, files), strict=True)
+    return ds.dataset(list(paths), format=format, schema=schema, filesystem=PyFileSystem(FSSpecHandler(systems[0])))
 
 
 def settled(field: Any, choice: Choice, format: str) -> Any:
@@ -186,12 +196,12 @@ def csv_format(how: Csv, types: dict[str, Any], nulls: bool = True) -> Any:
     )
 
 
-def row_groups(fragment: Any) -> list[Any]:
+def row_groups(fragment: object) -> list[Any]:
     """The parts of a file that can be read apart from each other."""
     return list(fragment.split_by_row_group()) if hasattr(fragment, "split_by_row_group") else [fragment]
 
 
-def known_rows(fragment: Any) -> int | None:
+def known_rows(fragment: object) -> int | None:
     if hasattr(fragment, "row_groups"):
         return sum(group.num_rows for group in fragment.row_groups)
     return None
@@ -206,7 +216,7 @@ class clear_errors:  # noqa: N801, used as a verb
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if not isinstance(error, pa.ArrowException | UnicodeError | OSError | LookupError):
             return
         said = (str(error).splitlines() or [type(error).__name__])[0]
@@ -235,7 +245,7 @@ def not_utf8(where: str, encoding: str) -> str:
 # ---- frames ----
 
 
-def arrow_table(frame: Any) -> Any:
+def arrow_table(frame: object) -> Any:
     """A pandas or polars frame, or what pyarrow takes, as an Arrow table."""
     with clear_errors("the table"):
         if isinstance(frame, pa.Table):

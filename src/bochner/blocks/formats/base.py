@@ -13,6 +13,7 @@ import numpy as np
 
 from ...tables.chunk import Chunk
 from ...validation import option
+from ..paths import file_system, is_address
 
 
 class Choice(NamedTuple):
@@ -132,8 +133,12 @@ class Table(ABC):
         return sum(count or 0 for count in self.counts)
 
 
-def stamp(file: str) -> tuple[str, int, int]:
+def stamp(file: str) -> tuple[str, int, int | str]:
     """What tells a file from one of the same name: size and time of the last change."""
+    if is_address(file):
+        system, path = file_system(file)
+        told = system.info(path)
+        return path, int(told["size"] or 0), str(told.get("ETag") or told.get("mtime") or told.get("created") or "")
     status = Path(file).stat()
     return Path(file).name, status.st_size, status.st_mtime_ns
 

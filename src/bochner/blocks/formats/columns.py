@@ -12,17 +12,17 @@ from ...tables.chunk import Text
 from ...tables.tokens import UNITS, days_of, parse
 
 
-def is_text(kind: Any) -> bool:
+def is_text(kind: object) -> bool:
     kinds = (pa.types.is_dictionary, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     return any(is_kind(kind) for is_kind in kinds)
 
 
-def is_number(kind: Any) -> bool:
+def is_number(kind: object) -> bool:
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
     return any(is_kind(kind) for is_kind in kinds)
 
 
-def is_date(kind: Any) -> bool:
+def is_date(kind: object) -> bool:
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 

@@ -184,7 +184,7 @@ def datasets(handle: Any, kind: type) -> dict[str, Any]:
     """All datasets of a file by their paths."""
     found: dict[str, Any] = {}
 
-    def visit(name: str, node: Any) -> None:
+    def visit(name: str, node: object) -> None:
         if isinstance(node, kind):
             found[name] = node
 

@@ -7,17 +7,16 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from ... import ops
 from ...bases.heuristics import draw_seed
 from ...blocks import Block, Blocks, rows_per_block
 from ...config import get_config
-from ...tables import TableEncoder
 from ...tables.columns import is_frame, target_values
 from ...tables.several_encoders import EncodersRecipe, recipe_of_several
 from ...validation import FitWarning, require_finite, require_integer, require_positive
@@ -25,13 +24,12 @@ from ..checks import forget_columns
 from ..fitting import Limited
 from ..saving import write
 from ..targets import TargetEncoder
+from .encoding import Tables
 from .gathering import Reading, blocks_to_predict, gather
 from .saving import from_state, to_state
 from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
 from .stacking import Stack, stack_weights
 
-FOLDS = 5
-JUDGED = 10_000  # rows that are enough to judge by
 LIKE = 20.0  # times at most by which spreads of columns differ that share a unit
 MANY_COLUMNS = 16  # from which columns may share one
 
@@ -47,7 +45,7 @@ class AutoModel(BaseEstimator):
     verbose: int
     _targets: TargetEncoder  # there after a fit
     _stack: Stack
-    _encoders: dict[str, TableEncoder]
+    _encoders: dict[str, Any]  # by how they scale numbers
     _trials: list[Trial]
     recipe_: EncodersRecipe  # if columns have names
 
@@ -59,7 +57,7 @@ class AutoModel(BaseEstimator):
     def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
         """What scores of rows left out teach: the expected error, and how far to trust a prediction."""
 
-    def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Any:
+    def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Self:
         """Search for the best model within the budget, and fit it to all rows.
 
         Parameters
@@ -87,18 +85,11 @@ class AutoModel(BaseEstimator):
         self._targets = encoder.learn(encoder.summarize(y, None))
         Y = np.asarray(self._targets.coding().code(y), dtype=np.float64)
         with Limited(self.n_jobs, 0, 1):
-            self._encoders, tables = {}, {}
-
-            def encoded(numbers: str | None) -> np.ndarray:
-                name = str(numbers)
-                if name not in tables:
-                    self._encoders[name] = TableEncoder(numbers, random_state=0)
-                    tables[name] = np.ascontiguousarray(self._encoders[name].fit_transform(X, y), dtype=np.float64)
-                return tables[name]
-
-            search = self._search(encoded, Y, clock)
+            tables = Tables(X, y, Y - Y.mean(axis=0))
+            self._encoders = tables.encoders
+            search = self._search(tables, clock)
             self._stacked(search, Y)
-            self._explain_columns(encoded, Y)
+            self._explain_columns(tables)
         self._keep_encoders(reading)
         return self
 
@@ -123,20 +114,19 @@ class AutoModel(BaseEstimator):
 
     def _keep_encoders(self, reading: Reading) -> None:
         """Those that members need, and one that knows the columns; of named columns, the recipe by which to read."""
-        used = {str(member.setting.numbers) for member in self._stack.members} | {"robust"}
-        self._encoders = {name: self._encoders[name] for name in sorted(used)}
+        used = {str(member.setting.numbers) for member in self._stack.members} - {"robust"}
+        self._encoders = {name: self._encoders[name] for name in ["robust", *sorted(used)]}
         if hasattr(self, "feature_names_in_"):
             self.recipe_ = recipe_of_several(self._encoders.values(), *reading)
 
-    def _search(self, encoded: Callable[[str | None], np.ndarray], Y: np.ndarray, clock: Clock) -> Search:
-        rows = encoded("robust")
+    def _search(self, tables: Tables, clock: Clock) -> Search:
         self._remember_columns()
-        if not rows.shape[1]:
+        if not tables("robust").shape[1]:
             raise ValueError("no column of X says anything: all are constant.")
-        level, show = Y.mean(axis=0), Show(bool(self.verbose) or get_config()["progress"], clock)
-        search = Search(encoded, Y - level, row_folds(rows), clock, show, draw_seed(self.random_state))
+        show = Show(bool(self.verbose) or get_config()["progress"], clock)
+        search = Search(tables, clock, show, draw_seed(self.random_state))
         chains: tuple[Chain, ...] = CHAINS
-        if one_unit(encoded(None)):
+        if one_unit(tables(None)):
             chains = (CHAINS[0], *ONE_UNIT, *CHAINS[1:])
         try:
             search.run(chains)
@@ -168,12 +158,12 @@ class AutoModel(BaseEstimator):
         self._rows, self._judged = len(Y), int(judged.sum())
         self._learn_from(np.asarray(held_out) + level, Y[judged])
 
-    def _explain_columns(self, encoded: Callable[[str | None], np.ndarray], Y: np.ndarray) -> None:
+    def _explain_columns(self, tables: Tables) -> None:
         """Importances: squared slopes of the members times the variance of the columns, added up by input column."""
         found = np.zeros(self.n_features_in_)
         for weight, member in zip(self._stack.weights, self._stack.members, strict=True):
             numbers = member.setting.numbers
-            X, of = encoded(numbers), self._encoders[str(numbers)].column_of_
+            X, of = tables(numbers), self._encoders[str(numbers)].column_of_
             at = np.random.default_rng(0).permutation(len(X))[:300]
             slopes = np.mean(np.sum(member.gradients(X[at]) ** 2, axis=2), axis=0) * np.var(X, axis=0)
             found += weight * np.bincount(of, slopes, minlength=len(found))
@@ -193,7 +183,7 @@ class AutoModel(BaseEstimator):
         if self.device not in (None, "cpu"):
             raise ValueError(f"device={self.device!r}: only the CPU so far.")
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: object) -> np.ndarray:
         check_is_fitted(self)
         with Limited(self.n_jobs, 0, 1):
             if not isinstance(X, Blocks):
@@ -216,7 +206,7 @@ class AutoModel(BaseEstimator):
         check_is_fitted(self)
         return max(1, *(len(member.centres) for member in self._stack.members))
 
-    def _encoded(self, X: Any) -> Callable[[str | None], np.ndarray]:
+    def _encoded(self, X: object) -> Callable[[str | None], np.ndarray]:
         """Rows as encoders make them, by how these scale numbers; in a block of a table all of them have done so."""
         if isinstance(X, Block) and hasattr(self, "recipe_"):
             tables = dict(zip(self._encoders, self.recipe_.split(X.X), strict=True))
@@ -331,21 +321,13 @@ class AutoModel(BaseEstimator):
         )
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Any:
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         return from_state(cls, state)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
-
-
-def row_folds(X: np.ndarray) -> np.ndarray:
-    """The fold of each row by what it holds, so that copies share one; fold 0 has no more rows than judging needs."""
-    folds = np.asarray(ops.row_folds(X, max(FOLDS, -(-len(X) // JUDGED))))
-    if len(np.unique(folds[folds < FOLDS])) < 2:
-        return np.arange(len(X)) % FOLDS  # rows that are all alike
-    return folds
 
 
 def one_unit(X: np.ndarray) -> bool:

@@ -8,12 +8,14 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ...typing import RandomStateLike
-from ..calibration import probabilities, temperature
+from ...blocks.base import RowsLike
+from ...lazy import by_partitions
+from ...typing import RandomStateLike, VectorLike
 from ..regressor import MultiOutputRegressor
 from ..scoring import score_of_rows
 from ..targets import LabelTargets, NumericTargets
 from .base import AutoModel
+from .probabilities import Sharpness, likeliest
 
 
 class AutoRegressor(MultiOutputRegressor, AutoModel):
@@ -94,6 +96,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
     def _encoder(self) -> NumericTargets:
         return NumericTargets()
 
+    @by_partitions
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict targets, and on request how far they may be off.
 
@@ -117,7 +120,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
             return mean
         return mean, np.broadcast_to(self._deviation, scores.shape).copy().reshape(shape)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> float:
         """Return R^2 of predictions, the mean over targets.
 
         Parameters
@@ -182,8 +185,8 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         Standard error of cv_score_.
     cv_error_ : float
         Squared error of the codes of rows left out, relative to that of the mean.
-    temperature_ : float
-        Factor of the scores before the softmax of `predict_proba`.
+    sharpness_ : ndarray of shape (2,)
+        Width and power by which scores become probabilities, the likeliest for rows left out (see `predict_proba`).
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -223,7 +226,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         self.device = device
         self.verbose = verbose
 
-    temperature_: float
+    sharpness_: np.ndarray
 
     def _encoder(self) -> LabelTargets:
         return LabelTargets()
@@ -234,6 +237,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         check_is_fitted(self, "_targets")
         return self._targets.classes  # type: ignore[attr-defined]
 
+    @by_partitions
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the scores of the classes.
 
@@ -250,6 +254,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         check_is_fitted(self)
         return self._targets.decision(self._scores(X))  # type: ignore[attr-defined]
 
+    @by_partitions
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of the largest score of each row.
 
@@ -266,8 +271,12 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         decision = self.decision_function(X)
         return self._targets.decode(decision)  # type: ignore[attr-defined]
 
+    @by_partitions
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict the probabilities of the classes: the softmax of the scores times `temperature_`.
+        """Predict the probabilities of the classes.
+
+        A score f estimates codes of +1 and -1, so that (1 + f)/2 is nearly a probability. With g(f) = w log(1 +
+        exp((1 + f)/(2 w))), which is never negative, probabilities are in proportion to g(f)^t; `sharpness_` is (w, t).
 
         Parameters
         ----------
@@ -279,9 +288,9 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
-        return probabilities(self.decision_function(X), self.temperature_)
+        return Sharpness(*self.sharpness_).probabilities(self.decision_function(X))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> float:
         """Return the share of rows whose label is right.
 
         Parameters
@@ -301,11 +310,13 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         return score_of_rows(self.predict, X, y, sample_weight, classifies=True)
 
     def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
-        self.temperature_ = temperature(held_out, codes)
         if codes.shape[1] == 1:
-            right = (held_out[:, 0] > 0) == (codes[:, 0] > 0)
+            held_out, labels = held_out[:, 0], (codes[:, 0] > 0).astype(np.int64)
+            right = (held_out > 0) == (labels == 1)
         else:
-            right = held_out.argmax(axis=1) == codes.argmax(axis=1)
+            labels = codes.argmax(axis=1)
+            right = held_out.argmax(axis=1) == labels
+        self.sharpness_ = np.array(likeliest(held_out, labels))
         self.cv_score_ = float(right.mean())
         self.cv_standard_error_ = float(right.std() / np.sqrt(len(right)))
 

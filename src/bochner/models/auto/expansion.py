@@ -51,7 +51,7 @@ class Setting:
         """The setting in words."""
         kind = "no metric" if self.root is None else "diagonal metric" if self.root.ndim == 1 else "full metric"
         line = ", linear part" if self.linear else ""
-        rows = self.numbers or "as they are"
+        rows = "with effects" if self.numbers == "effects" else self.numbers or "as they are"
         return f"Stable({self.p:g}, {self.q:g}), {kind}, rows {rows}, bandwidth {self.factor:g} medians{line}"
 
 

@@ -7,7 +7,7 @@ phi(x) = L^-1 k(centres, x) with L L' = K(centres, centres), and sums over the r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -44,11 +44,16 @@ class Rows(NamedTuple):
     Y: np.ndarray
     folds: np.ndarray
     one_fold: bool  # whether fold 0 alone is judged
+    versions: Sequence[np.ndarray] = ()  # what X is to those who have not seen a fold, if not the same for all
 
     @property
     def judged(self) -> np.ndarray:
         """Which rows are predicted without having been seen."""
         return self.folds == 0 if self.one_fold else np.ones(len(self.folds), dtype=bool)
+
+    def without(self, fold: int) -> np.ndarray:
+        """X as those see it who have not seen a fold."""
+        return self.versions[fold] if len(self.versions) else self.X
 
     def error_of(self, predicted: np.ndarray) -> float:
         """Squared error of judged rows, relative to that of predicting their mean."""
@@ -143,12 +148,13 @@ class FoldFits:
 
     def __init__(self, rows: Rows, settings: list[Setting]) -> None:
         """`settings` has one for each fold and one for all rows; they differ in their metrics alone."""
-        self.rows, self.outs = rows, list(by_fold(rows).values())
-        X, Y = rows.X, rows.Y
-        everyone, nobody = np.arange(len(X)), np.arange(0)
+        places = by_fold(rows)
+        self.rows, self.outs = rows, list(places.values())
+        everyone, nobody = np.arange(len(rows.X)), np.arange(0)
+        tables = [*map(rows.without, places), rows.X]
         rests = [np.setdiff1d(everyone, out) for out in self.outs]
-        choices = zip([*rests, everyone], settings, [*self.outs, nobody], strict=True)
-        *self.parts, self.whole = beside([partial(Part, X[r], Y[r], s, X[o]) for r, s, o in choices])
+        choices = zip(tables, [*rests, everyone], settings, [*self.outs, nobody], strict=True)
+        *self.parts, self.whole = beside([partial(Part, X[r], rows.Y[r], s, X[o]) for X, r, s, o in choices])
 
     def best(self, setting: Setting) -> tuple[Member, list[Expansion]] | None:
         """The member at the penalty of smallest error, downhill from the setting's, and the functions without folds."""
@@ -189,7 +195,7 @@ def exact_fit(rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
         if k not in tried:
             c = solve_or_none(inner, part.Y, float(ALPHAS[k]))
             predicted = np.full((len(out), part.Y.shape[1]), np.inf) if c is None else outer @ c + part.level
-            tried[k] = (rows.error_of(predicted), predicted, np.empty(0) if c is None else c)
+            tried[k] = (rows.error_of(predicted), predicted, np.empty(0) if c is None else np.asarray(c))
         return tried[k][0] if np.isfinite(tried[k][0]) else np.inf
 
     at = downhill(error, nearest(setting.alpha), len(ALPHAS))
@@ -200,7 +206,9 @@ def exact_fit(rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
     c = solve_or_none(whole.kernels(setting.factor, setting.linear)[0], whole.Y, setting.alpha)
     if c is None:
         return None
-    return Member(whole.expansion(setting, c), tried[at][1], tried[at][0]), part.expansion(setting, tried[at][2])
+    return Member(whole.expansion(setting, np.asarray(c)), tried[at][1], tried[at][0]), part.expansion(
+        setting, tried[at][2]
+    )
 
 
 def nearest(alpha: float) -> int:
@@ -265,7 +273,7 @@ class LandmarkFits:
                 if found is None:
                     return np.inf
                 predicted = (features - unseen.mean_z) @ found + unseen.mean_y
-                made = self._expansion(replace(setting, alpha=float(ALPHAS[k])), unseen, found)
+                made = self._expansion(replace(setting, alpha=float(ALPHAS[k])), unseen, np.asarray(found))
                 tried[k] = (self.rows.error_of(predicted), predicted, made)
             return tried[k][0]
 
@@ -274,7 +282,7 @@ class LandmarkFits:
         found = solve_or_none(everything.gram, everything.cross, float(ALPHAS[at]))
         if found is None or at not in tried:
             return None
-        whole = self._expansion(replace(setting, alpha=float(ALPHAS[at])), everything, found)
+        whole = self._expansion(replace(setting, alpha=float(ALPHAS[at])), everything, np.asarray(found))
         return Member(whole, tried[at][1], tried[at][0]), tried[at][2]
 
     def _expansion(self, setting: Setting, sums: Centered, b: np.ndarray) -> Expansion:
@@ -304,6 +312,7 @@ def ridge(rows: Rows) -> Member:
     alpha, predicted, whole = float(ALPHAS[at]), held_out(at), total.centered()
     slopes = solve_or_none(whole.gram, whole.cross, alpha * unit)
     assert slopes is not None
+    slopes = np.asarray(slopes)
     setting, level = Setting("robust", 2.0, 2.0, linear=1.0, alpha=alpha), whole.mean_y - whole.mean_z @ slopes
     kernel, none = Stable(2.0, 2.0, 1.0), (np.empty((0, len(middle))), np.empty((0, len(level))))
     return Member(Expansion(setting, kernel, *none, slopes, middle, level), predicted, rows.error_of(predicted))

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...blocks import Blocks, MemoryBlocks, Recipe, SparseRecipe, TableBlocks, rows_per_block
+from ...blocks.base import RowsLike
 from ...config import memory_budget
 from ...streams import sample_rows
 from ...tables.encoder_recipe import require_sound_chunk
 from ...tables.several_encoders import EncodersRecipe, frame_of_chunks
+from ...typing import VectorLike
 from ...validation import FitWarning
 from ..checks import split_target
 
@@ -31,7 +33,7 @@ class Gathered(NamedTuple):
     reading: Reading
 
 
-def gather(X: Any, y: Any, target: str | None) -> Gathered:
+def gather(X: RowsLike, y: VectorLike | None, target: str | None) -> Gathered:
     """Rows and targets as they are given; those of Blocks as a frame, or as an array where they have no table."""
     if not isinstance(X, Blocks):
         return Gathered(*split_target(X, y, target), READING)
@@ -94,7 +96,7 @@ def blocks_to_predict(blocks: Blocks, recipe: EncodersRecipe | None) -> Blocks:
     return TableBlocks(blocks.table, recipe, blocks.encoder.missing)
 
 
-def refuse_weights(weight: Any) -> None:
+def refuse_weights(weight: object) -> None:
     """Rows count alike here."""
     if weight is not None:
         raise ValueError("there are no sample weights in models without settings: read the rows without weight.")

@@ -23,6 +23,7 @@ from ...fields import (
 )
 from ...kernels import Stable
 from ...tables import TableEncoder
+from ...tables.effect_encoder import EffectEncoder
 from ...tables.encodings import METHODS
 from ...tables.several_encoders import EncodersRecipe, recipe_of_several
 from ..kept import fitted_fields
@@ -35,7 +36,7 @@ from .stacking import Stack
 MOST = 1 << 31
 SCALINGS = ("None", *METHODS)
 SETTING: dict[str, Check] = {
-    "numbers": either(nothing, text(*METHODS)),
+    "numbers": either(nothing, text(*METHODS, "effects")),
     "p": number(SMALLEST, 2.0),
     "q": number(SMALLEST, 2.0),
     "factor": number(SMALLEST),
@@ -56,7 +57,7 @@ FITTED: dict[str, Check] = {
     "cv_error_": number(0.0),
     "cv_score_": number(high=1.0),
     "cv_standard_error_": number(0.0),
-    "temperature_": number(0.0),
+    "sharpness_": numbers(2, low=SMALLEST),
     "_deviation": numbers(None, low=0.0),
     "_rows": whole(1, MOST),
     "_judged": whole(1, MOST),
@@ -125,13 +126,7 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     require_fields(state["targets"], {name: known[name] for name in targets})
     model._targets = model._encoder().with_fields(state["targets"], outputs)
     require_fields({"encoders": state["encoders"]}, {"encoders": instance(dict)})
-    model._encoders = {}
-    for name, inner in state["encoders"].items():
-        if name not in SCALINGS:
-            raise ValueError(f"{name!r} is no way to scale numbers")
-        model._encoders[name] = TableEncoder.from_state(inner)
-        if model._encoders[name].n_features_in_ != fitted["n_features_in_"]:
-            raise ValueError("the model and its encoder have different columns")
+    model._encoders = encoders_of(state["encoders"], fitted["n_features_in_"], outputs)
     if not state["members"]:
         raise ValueError("a stack has one member or more")
     members = [member_of(inner, model._encoders, outputs) for inner in state["members"]]
@@ -146,11 +141,26 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     return model
 
 
+def encoders_of(states: dict[str, Any], columns: int, outputs: int) -> dict[str, Any]:
+    """Encoders by how they scale numbers; that of effects stands on the robust one."""
+    found: dict[str, Any] = {}
+    for name, inner in states.items():
+        if name == "effects" and "robust" in found:
+            found[name] = EffectEncoder.from_state(inner, found["robust"], outputs)
+        elif name in SCALINGS:
+            found[name] = TableEncoder.from_state(inner)
+        else:
+            raise ValueError(f"{name!r} is no way to scale numbers")
+        if found[name].n_features_in_ != columns:
+            raise ValueError("the model and its encoder have different columns")
+    return found
+
+
 def require_fitted(fitted: dict[str, Any], outputs: int, classifies: bool) -> None:
     """Refuse what no fit with so many outputs leaves in a model."""
     require_present(fitted, ["n_features_in_"])
     columns = fitted["n_features_in_"]
-    table = {name: check for name, check in FITTED.items() if name != ("_deviation" if classifies else "temperature_")}
+    table = {name: check for name, check in FITTED.items() if name != ("_deviation" if classifies else "sharpness_")}
     require_fields({"n_features_in_": columns}, {"n_features_in_": FITTED["n_features_in_"]})
     table |= {"feature_names_in_": names(columns), "feature_importances_": numbers(columns, low=0.0)}
     if not classifies:

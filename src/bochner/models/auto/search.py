@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...ops import threads
+from .encoding import POOL, WHOLE, Tables
 from .expansion import Expansion, Setting, with_metric
 from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, downhill, exact_fit, ridge
 from .local import local_fit
@@ -23,8 +24,7 @@ LINEAR = 0.1  # weight of a linear part beside a kernel whose diagonal is 1
 ROUNDS = 8
 GAIN = 0.99  # a round that does not get below this share of the best error has gained nothing
 SLOPES = 300  # rows at which gradients are taken
-SAMPLE = 1000  # rows of the first search
-WHOLE = 1500  # rows up to which it takes all
+SAMPLE, SAMPLE_FOLDS = 1000, 4  # rows of the first search where it does not take all
 FEW = 1000  # centres that are too few for anything
 LOCAL = 2.0  # times the work of another fit that leaves may take
 MEMBERS = 5  # chains whose best is fitted to all rows
@@ -45,7 +45,9 @@ class Chain(NamedTuple):
 # In the order in which they are tried, whatever the table.
 CHAINS = (
     Chain("robust", 1.0, 1.0, "diagonal"),
+    Chain("effects", 1.0, 1.0, "diagonal"),
     Chain("robust", 2.0, 2.0, "diagonal"),
+    Chain("effects", 2.0, 2.0, "diagonal"),
     Chain("normal", 2.0, 1.0, "full"),
     Chain("robust", 2.0, 2.0, "full"),
     Chain("normal", 1.0, 1.0, "diagonal"),
@@ -88,20 +90,19 @@ class Trial(NamedTuple):
 
 
 class Search:
-    """Members for a stack, from encoded rows (by how numbers are scaled), coded targets and their folds."""
+    """Members for a stack, from a table by how its numbers are scaled, coded targets and their folds."""
 
     def __init__(
         self,
-        encoded: Callable[[str | None], np.ndarray],
-        Y: np.ndarray,
-        folds: np.ndarray,
+        tables: Tables,
         clock: Clock,
         tell: Callable[[Trial], None],
         seed: int = 0,
     ) -> None:
-        self.encoded, self.Y, self.folds, self.clock, self.tell = encoded, Y, folds, clock, tell
-        self.order = np.random.default_rng(seed).permutation(len(Y))
-        work = FITTING * clock.budget * (measured_speed() if clock.trials is None else SPEED)
+        self.tables, self.Y, self.folds, self.clock, self.tell = tables, tables.Y, tables.folds, clock, tell
+        Y, self.order = self.Y, np.random.default_rng(seed).permutation(len(self.Y))
+        left = clock.budget if clock.trials is not None else max(clock.left(), 0.1 * clock.budget)
+        work = FITTING * left * (measured_speed() if clock.trials is None else SPEED)
         self.whole = len(Y) <= WHOLE
         self.exact = len(Y) <= int(work ** (1 / 3))
         # n m^2 for the features and as much for their sums, and m^3 a few times over
@@ -115,11 +116,15 @@ class Search:
 
     def rows(self, numbers: str | None, sampled: bool = False) -> Rows:
         """All rows, or a sample of which four folds are judged."""
-        X = self.encoded(numbers)
+        X = self.tables(numbers)
+        if self.whole:
+            everyone = np.arange(len(X))
+            return Rows(X, self.Y, self.folds, False, self.tables.versions(numbers, everyone, everyone, self.folds))
         if not sampled:
-            return Rows(X, self.Y, self.folds, not self.whole)
-        at = self.order[self.folds[self.order] != 0][:SAMPLE]  # fold 0 judges what comes of it
-        return Rows(X[at], self.Y[at], self.folds[at] % 4, False)
+            return Rows(X, self.Y, self.folds, True)
+        pool = self.order[self.folds[self.order] != 0][:POOL]  # fold 0 judges what comes of it
+        at, folds = pool[:SAMPLE], self.folds[pool] % SAMPLE_FOLDS
+        return Rows(X[at], self.Y[at], folds[:SAMPLE], False, self.tables.versions(numbers, at, pool, folds))
 
     def run(self, chains: tuple[Chain, ...]) -> list[Member]:
         """All members that the budget allows; what was found before an interruption stays in `members`."""
@@ -178,7 +183,7 @@ class Search:
         """
         rows, longest, errors = self.rows(setting.numbers), 0.0, list[float]()
         for way in self.ways:
-            if errors and not self.clock.has(0.7):
+            if errors and not self.clock.has(0.7, longest):
                 break
             start, found = time.monotonic(), way(rows, setting)
             seconds = time.monotonic() - start
@@ -251,7 +256,8 @@ def rounds(rows: Rows, chain: Chain) -> Iterator[Member]:
         at, folds = rng.permutation(len(rows.X)), list(by_fold(rows))
         unseen = [at[rows.folds[at] != fold][:SLOPES] for fold in folds]
         full, base = chain.metric == "full", member.expansion.setting
-        settings = [with_metric(base, f.metric(rows.X[i]), full) for f, i in zip(without, unseen, strict=True)]
+        learners = zip(folds, without, unseen, strict=True)
+        settings = [with_metric(base, f.metric(rows.without(fold)[i]), full) for fold, f, i in learners]
         settings.append(with_metric(base, member.expansion.metric(rows.X[at[:SLOPES]]), full))
 
 

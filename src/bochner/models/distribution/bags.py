@@ -15,7 +15,7 @@ import numpy as np
 
 from ...arrays import to_numpy
 from ...blocks import Aggregate, Block, Blocks
-from ...blocks.aggregate import AfterMap
+from ...blocks.aggregate import AfterMap, P
 from ...maps.scaling import ColumnScaler
 
 ADVICE = (
@@ -54,7 +54,7 @@ class Bags(Blocks):
     def called(self, bag: int) -> str:
         """What a bag is called in complaints."""
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         """What an aggregate makes of all points, which it sees as finite floats, scaled."""
         try:
             return super().reduce(AfterMap(aggregate, Floats(self.scaler)), title=title)
@@ -142,7 +142,7 @@ def shape_of(matrix: Any, name: str) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def rows_of(matrix: Any, first: int, last: int) -> np.ndarray:
+def rows_of(matrix: object, first: int, last: int) -> np.ndarray:
     """Some rows of a bag, dense."""
     if hasattr(matrix, "tocsr"):
         return matrix.tocsr()[first:last].toarray()

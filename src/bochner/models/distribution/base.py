@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ...bases import Basis, FixedFourier, RandomFourier
@@ -78,7 +79,7 @@ class DistributionModel(Spectral, BaseEstimator):
         *,
         bag: str | ArrayLike | None = None,
         target: str | None = None,
-    ) -> Any:
+    ) -> Self:
         """Fit the model to bags.
 
         Parameters
@@ -116,7 +117,7 @@ class DistributionModel(Spectral, BaseEstimator):
         bag: str | ArrayLike | None,
         target: str | None,
         **more: Any,
-    ) -> Any:
+    ) -> Self:
         """partial_fit: the first call settles both bases, those after it only add to the sums of the second stage."""
         if self.learned:
             raise ValueError("learned frequencies need all bags at once: use fit.")
@@ -163,7 +164,7 @@ class DistributionModel(Spectral, BaseEstimator):
         basis = self._first_basis()
         self.scaler_ = bags.scaler = self._settled_scaler(basis, sample.points)
         if self.scaler_ is not None:
-            scaled = self.scaler_(sample.points)
+            scaled = np.asarray(self.scaler_(sample.points))
             sample = SampledPoints(scaled, float(np.abs(scaled).max()))
         self.basis_ = basis.fit_sample(sample.points, sample.largest)
         self._count(bags)
@@ -182,11 +183,13 @@ class DistributionModel(Spectral, BaseEstimator):
         """Learn the frequencies of both stages, then solve for the coefficients with the same penalty."""
         second, rows = self.second_, rows_per_block(8 * int(self.basis_.n_components) + bags.n_columns)
         fit = second._refresh()
-        net = Net(frequencies(self.basis_), frequencies(second.basis_), fit.solution.coefficients, fit.intercept)
+        output = np.asarray(fit.solution.coefficients), np.asarray(fit.intercept)
+        net = Net(frequencies(self.basis_), frequencies(second.basis_), *output)
         coding = second._targets.coding(second._targets.summarize(y, weight))
         weighed = coding.weigh(y, weight)
         task = Task(
-            bags, coding.code(y).astype(np.float64), np.ones(len(y)) if weighed is None else weighed, second.alpha_,
+            bags, np.asarray(coding.code(y), dtype=np.float64),
+            np.ones(len(y)) if weighed is None else np.asarray(weighed), second.alpha_,
             float(self.frequency_alpha), bool(self.fit_intercept), rows,
         )  # fmt: skip
         settings = {"batch_size": self.batch_size, "learning_rate": self.learning_rate, "seed": self.basis_.seed_}
@@ -221,6 +224,7 @@ class DistributionModel(Spectral, BaseEstimator):
 
     def _weights(self, sample_weight: VectorLike | None, sizes: np.ndarray) -> np.ndarray | None:
         weight = check_weights(sample_weight, len(sizes))
+        weight = None if weight is None else np.asarray(weight)
         if self.half_size is None:
             return weight
         of_size = sizes / (sizes + float(self.half_size))
@@ -334,7 +338,7 @@ class DistributionModel(Spectral, BaseEstimator):
         write(self, path, to_state(self, sums), KNOWN)
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Any:
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         return from_state(cls, state)
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
@@ -381,7 +385,7 @@ class DistributionModel(Spectral, BaseEstimator):
     def _settings(self) -> AbstractContextManager[Any]:
         return Limited(self.n_jobs, self.verbose, blas=1)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True
         return tags

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Rows
 from ...bases.base import Basis, Bounds
 from ...kernels import Kernel
-from ...maps import FeatureMap, UnitMap, Units, Weights
-from ...typing import RandomStateLike
+from ...maps import Drawn, FeatureMap, UnitMap, Units, Weights
+from ...typing import MatrixLike, RandomStateLike
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,13 +30,13 @@ class InputsMap(UnitMap):
     def first_column(self, unit: int) -> int:
         return unit
 
-    def draw(self, start: int, stop: int) -> Weights:
+    def draw(self, start: int, stop: int) -> Drawn:
         return (np.arange(start, stop),)
 
     def apply(self, X: Any, weights: Weights) -> np.ndarray:
         return np.asarray(X[:, weights[0]])
 
-    def apply_integer(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply_integer(self, X: Rows, weights: Weights) -> np.ndarray:
         raise AssertionError("refused by fit")
 
 
@@ -51,7 +52,7 @@ class LinearBasis(Basis):
         self.precision = precision
         self.random_state = random_state
 
-    def _settle(self, rows: Any, largest: float) -> None:
+    def _settle(self, rows: MatrixLike, largest: float) -> None:
         if self.is_integer:
             raise ValueError(f"precision={self.precision!r} is for random bases: leave it at None.")
         self.scale_ = 1.0
@@ -59,7 +60,7 @@ class LinearBasis(Basis):
     def _own_fields(self) -> dict[str, Any]:
         return {}
 
-    def _require_settled(self, example: Any) -> None:
+    def _require_settled(self, example: Basis) -> None:
         if self._m != self.n_features_in_:
             raise ValueError("the inputs are not as many as the features")
 

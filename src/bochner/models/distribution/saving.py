@@ -118,6 +118,8 @@ def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
 def second_of(model: DistributionModel, state: dict[str, Any]) -> Any:
     """The second stage, whose parameters the model itself gives it, but for its basis and its penalty."""
     second = type(model._second(RandomFourier(), 1.0))._from_state(state)
+    if not isinstance(second.basis, Basis):
+        raise ValueError("the second stage has no basis")
     asked = model._second(second.basis, second.alpha).get_params(deep=False)
     for name, value in second.get_params(deep=False).items():
         if name not in ("basis", "alpha") and value != asked[name]:
@@ -154,7 +156,7 @@ def made(given: Any) -> Any:
 # ---- bags ----
 
 
-def sizes_of(given: Any) -> tuple[int, int]:
+def sizes_of(given: object) -> tuple[int, int]:
     if not isinstance(given, list) or len(given) != 2 or not all(map(whole(1), given)) or given[0] > given[1]:
         raise ValueError("the sizes of bags are two whole numbers")
     return given[0], given[1]

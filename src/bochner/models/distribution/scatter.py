@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import hadamard
 
+from ...arrays import Array
 from ...bases import Basis
 from ...streams import sample_rows
 from ...typing import Matrix
@@ -31,7 +32,7 @@ SHARE = 0.995  # of the variance that the directions hold, if they are not too m
 PRIOR = 10.0  # points that the mean covariance counts for
 REFERENCE = 200  # training bags that are kept
 
-Predict = Callable[[np.ndarray], np.ndarray]  # from embeddings (bags, m) to predictions (bags, outputs)
+Predict = Callable[[np.ndarray], Array]  # from embeddings (bags, m) to predictions (bags, outputs)
 
 
 class Directions:
@@ -102,7 +103,7 @@ class Scatter:
     def _mean_squares(self, predict: Predict, means: np.ndarray, roots: np.ndarray) -> np.ndarray:
         k = roots.shape[1]
         signs = hadamard(1 << (k - 1).bit_length())[:, :k]
-        here = predict(means)
+        here = np.asarray(predict(means))
         total = np.zeros_like(here)
         for sign in (*signs, *-signs):
             total += (predict(means + (roots @ sign) @ self.directions.vectors) - here) ** 2

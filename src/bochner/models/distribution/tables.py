@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...arrays import is_torch, to_numpy
 from ...blocks import Aggregate, Block, Blocks, RowsLike, TableBlocks
-from ...typing import MatrixLike
+from ...blocks.aggregate import P
+from ...lazy import is_lazy
+from ...typing import MatrixLike, VectorLike
 from ...validation import require_numbers
 from ..checks import split_column, split_target
 from .bag_targets import DIFFERENT, BagTargets, WithTargets
@@ -26,7 +29,9 @@ def open_bags(X: Any, bag: Any, target: str | None = None, encode: Encode | None
     if isinstance(X, Blocks):
         if target is not None:
             raise ValueError("the blocks have their own targets: give target to bochner.read.")
-        return BlockBags(X, bag)
+        return X.opened_as(BlockBags, bag)
+    if is_lazy(X):
+        raise ValueError("bags do not come from Dask collections: write files for bochner.read(...).on(client).")
     if bag is not None:
         return TableBags(X, bag, target, encode)
     if target is not None:
@@ -66,7 +71,7 @@ class TableBags(SequenceBags):
 
     names: list[str] | None = None
 
-    def __init__(self, X: Any, bag: Any, target: str | None, encode: Encode | None) -> None:
+    def __init__(self, X: Any, bag: str | ArrayLike, target: str | None, encode: Encode | None) -> None:
         self.numbers = Numbers()
         if isinstance(bag, str):
             X, bag = split_bag(X, bag)
@@ -125,7 +130,7 @@ class BlockBags(Bags):
         sent = isinstance(self.bag, str) and self.blocks.part(0, 0, rows) is None
         return None if sent else super().part(start, stop, rows)
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         """The first pass finds the targets too, and whether all rows of a bag have the same."""
         if self.y is not None:
             return super().reduce(aggregate, title=title)
@@ -152,7 +157,7 @@ class BlockBags(Bags):
         return f"the bag {self.numbers.name(bag)!r}"
 
 
-def split_bag(X: Any, bag: str) -> tuple[Any, np.ndarray]:
+def split_bag(X: object, bag: str) -> tuple[Any, np.ndarray]:
     """Take the column of bags out of a frame."""
     if not hasattr(X, "columns") or bag not in list(X.columns):
         raise ValueError(f"X has no column {bag!r} to tell bags apart.")
@@ -168,7 +173,7 @@ def columns_of(X: Any, names: Any) -> Any:
     return X[[present[name] for name in names]]
 
 
-def targets_of(bags: Bags, y: Any) -> np.ndarray:
+def targets_of(bags: Bags, y: VectorLike | None) -> np.ndarray:
     """The target of each bag: given as y, per bag or per row of a table, or found in the table."""
     if y is None and bags.y is None:
         raise ValueError("there are no targets: give y, one for each bag, or the column that holds it.")

@@ -6,10 +6,11 @@ import os
 from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ...bases import Basis, Fastfood, RandomFourier
@@ -100,7 +101,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         sample_weight: VectorLike | None = None,
         *,
         target: str | None = None,
-    ) -> Any:
+    ) -> Self:
         """Learn frequencies and coefficients.
 
         Parameters
@@ -350,7 +351,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         write(self, path, to_state(self))
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Any:
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         return from_state(cls, state)
 
     # ---- checks ----
@@ -380,7 +381,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
             raise ValueError(NO_BLOCKS)
         return check_arrays(self, X, dtypes=FLOATS, accept_sparse="csr", y_numeric=False)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from ...kernels import Kernel
+from ...lazy import by_partitions
 from ...typing import ClassWeight, MatrixLike, Penalty, RandomStateLike
 from ...validation import require_choice
 from ..calibration import probabilities
@@ -186,6 +187,7 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
     def _loss(self) -> Loss:
         return Squared()
 
+    @by_partitions
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict targets.
 
@@ -394,6 +396,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         """The labels, sorted."""
         return self._targets.classes
 
+    @by_partitions
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores of the classes.
 
@@ -410,6 +413,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         scores = self._scores(X)  # which asks whether there was a fit
         return self._targets.decision(scores)
 
+    @by_partitions
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Return the label of the largest score of each row.
 
@@ -426,6 +430,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         scores = self.decision_function(X)  # which asks whether there was a fit
         return self._targets.decode(scores)
 
+    @by_partitions
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the probabilities of the classes.
 

@@ -20,6 +20,7 @@ MOST_FOR_NELDER_MEAD = 100
 SLOPE = 1e-7  # the largest slope by one parameter that counts as none
 LEARNING_RATES = {"sgd": 0.1, "adam": 0.02, "gradient_descent": 1.0}
 Watch = Callable[[np.ndarray], bool]
+Differentiable = Callable[..., tuple[float, np.ndarray]]  # of x, and of a batch of rows where there is one
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,12 @@ class Outcome(NamedTuple):
     status: str
 
 
-def lbfgs(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
+def lbfgs(function: Differentiable, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
     options = {"maxiter": settings.max_iter, "ftol": settings.tol, "gtol": SLOPE}
     return by_scipy("L-BFGS-B", function, start, watch, options, jac=True)
 
 
-def trust_region(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
+def trust_region(function: Differentiable, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
     """Newton's steps, each as long as the quadratic model could be trusted so far."""
     options = {"maxiter": settings.max_iter, "gtol": SLOPE}
     return by_scipy("trust-krylov", function, start, watch, options, jac=True, hessp=second_derivative(function))
@@ -79,7 +80,7 @@ def by_scipy(
     return Outcome(found.x, int(found.nit), status)
 
 
-def second_derivative(function: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+def second_derivative(function: Differentiable) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """H v, the central difference of two gradients."""
 
     def product(x: np.ndarray, direction: np.ndarray) -> np.ndarray:
@@ -89,7 +90,7 @@ def second_derivative(function: Any) -> Callable[[np.ndarray, np.ndarray], np.nd
     return product
 
 
-def gradient_descent(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
+def gradient_descent(function: Differentiable, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
     """Steps along the gradient: a step that does not gain enough is halved, and one that does is doubled for the next.
 
     Enough is a tenth of what the gradient promises (Armijo).
@@ -117,7 +118,7 @@ def gradient_descent(function: Any, start: np.ndarray, settings: Settings, watch
 def stochastic(method: Stochastic) -> Callable[..., Outcome]:
     """Steps along gradients of batches, smaller with each epoch."""
 
-    def optimiser(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
+    def optimiser(function: Differentiable, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
         state = method.begin(start.copy())
         for epoch in range(settings.max_iter):
             rate = settings.learning_rate / np.sqrt(1.0 + epoch)

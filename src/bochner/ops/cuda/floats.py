@@ -12,29 +12,28 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from ...arrays import Array
 from .backend import BACKEND, beside, by_column, padded
-from .projections import Shape, place
+from .projections import Shape, in_pools, place, together
 
-LOT = 32
-SHAPES = {torch.float32: Shape(128, 64, 4, 3), torch.bfloat16: Shape(128, 128, 8, 3)}
+SHAPES = {torch.float32: Shape(64, 64, 32, 4, 3), torch.bfloat16: Shape(128, 128, 64, 8, 3)}
+POOLS = {torch.float32: Shape(128, 64, 32, 4, 3), torch.bfloat16: Shape(512, 64, 64, 8, 3)}
 
 
 @triton.jit
 def tile_of(
-    w, x, unit, member, row, THRICE: tl.constexpr, DEPTH: tl.constexpr,
-    BLOCK_U: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+    w, x, first, row, THRICE: tl.constexpr, DEPTH: tl.constexpr,
+    BLOCK_W: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    """Projections (BLOCK_U, BLOCK_N), in float32."""
-    total = tl.zeros((BLOCK_U, BLOCK_N), dtype=tl.float32)
-    for first in range(0, DEPTH, BLOCK_D):
-        left = w.load([unit, member, first]).reshape(BLOCK_U, BLOCK_D)
-        right = x.load([row, first])
+    """Projections (BLOCK_W, BLOCK_N), in float32."""
+    total = tl.zeros((BLOCK_W, BLOCK_N), dtype=tl.float32)
+    for column in range(0, DEPTH, BLOCK_D):
+        left, right = w.load([first, column]), x.load([row, column])
         total = tl.dot(left, right.T, total, input_precision="tf32x3" if THRICE else "tf32")
     return total
 
 
 @triton.jit
 def pool_kernel(
-    x, w, centre, out, n, units, stride, scale, POOL: tl.constexpr, WINNERS: tl.constexpr,
+    x, w, centre, out, n, units, stride, scale, POOL: tl.constexpr, TOGETHER: tl.constexpr, WINNERS: tl.constexpr,
     THRICE: tl.constexpr, DEPTH: tl.constexpr,
     BLOCK_U: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr, GROUP: tl.constexpr,
 ):  # fmt: skip
@@ -44,11 +43,14 @@ def pool_kernel(
     there, inside = unit < units - u, row < n - r
     best = tl.full((BLOCK_U, BLOCK_N), float("-inf"), tl.float32)
     which = tl.zeros((BLOCK_U, BLOCK_N), dtype=tl.int32)
-    for member in tl.static_range(POOL):
-        found = tile_of(w, x, u, member, r, THRICE, DEPTH, BLOCK_U, BLOCK_N, BLOCK_D)
+    for member in tl.static_range(0, POOL, TOGETHER):
+        first = u * POOL + member * BLOCK_U
+        found = tile_of(w, x, first, r, THRICE, DEPTH, BLOCK_U * TOGETHER, BLOCK_N, BLOCK_D)
+        found = found.reshape(TOGETHER, BLOCK_U, BLOCK_N)
+        largest = tl.max(found, axis=0)
         if WINNERS:
-            which = tl.where(found > best, member, which)
-        best = tl.maximum(best, found)
+            which = tl.where(largest > best, member + tl.argmax(found, axis=0), which)
+        best = tl.maximum(best, largest)
     target = out + u.to(tl.int64) * stride + r + (unit[:, None] * stride + row[None, :])
     keep = there[:, None] & inside[None, :]
     if WINNERS:
@@ -67,7 +69,7 @@ def wave_kernel(
     u, r = place(n, units, BLOCK_U, BLOCK_N, GROUP)
     unit, row = tl.arange(0, BLOCK_U), tl.arange(0, BLOCK_N)
     there, inside, alone = unit < units - u, row < n - r, u + unit >= pairs
-    angle = tile_of(w, x, u, 0, r, THRICE, DEPTH, BLOCK_U, BLOCK_N, BLOCK_D)
+    angle = tile_of(w, x, u, r, THRICE, DEPTH, BLOCK_U, BLOCK_N, BLOCK_D)
     angle += tl.load(phases + (u + unit - pairs), mask=alone & there, other=0.0)[:, None].to(tl.float32)
     column = tl.where(alone, pairs - u + unit, 2 * unit)
     target = out + 2 * u.to(tl.int64) * stride + r + (column[:, None] * stride + row[None, :])
@@ -76,18 +78,21 @@ def wave_kernel(
     tl.store(target + stride, (tl.sin(angle) * height).to(out.dtype.element_ty), mask=keep & (alone == 0)[:, None])
 
 
-def launch(kernel: Any, x: Array, directions: Array, pool: int, *arguments: Any, **constants: Any) -> None:
+def launch(
+    kernel: Any, shape: Shape, x: Array, directions: Array, units: int, *arguments: Any, **constants: Any
+) -> None:
     """A kernel on tiles of units and rows."""
-    shape, n, units = SHAPES[x.dtype], len(x), len(directions) // pool
+    n = len(x)
     if not (n and units):
         return
     x, w = (padded(part.to(x.dtype), 8) for part in (x, directions))
-    right = TensorDescriptor.from_tensor(x, [shape.rows, LOT])
-    left = TensorDescriptor.from_tensor(w.view(units, pool, w.shape[1]), [shape.units, 1, LOT])
-    grid = (triton.cdiv(units, shape.units) * triton.cdiv(n, shape.rows),)
+    right = TensorDescriptor.from_tensor(x, [shape.rows, shape.lot])
+    left = TensorDescriptor.from_tensor(w, [shape.projections, shape.lot])
+    block = shape.projections // constants.get("TOGETHER", 1)
+    grid = (triton.cdiv(units, block) * triton.cdiv(n, shape.rows),)
     kernel[grid](
         right, left, *arguments, **constants, THRICE=x.dtype == torch.float32, DEPTH=x.shape[1],
-        BLOCK_U=shape.units, BLOCK_N=shape.rows, BLOCK_D=LOT, GROUP=16,
+        BLOCK_U=block, BLOCK_N=shape.rows, BLOCK_D=shape.lot, GROUP=16,
         num_warps=shape.warps, num_stages=shape.stages,
     )  # fmt: skip
 
@@ -102,11 +107,11 @@ def dense_maxout(
     x: Array, directions: Array, pool_size: int, centre: Array, scale: Any, out: Array | None = None
 ) -> Array:
     directions, centre = beside(x, directions, centre)
-    units = len(directions) // pool_size
-    made = by_column(len(x), units, x.dtype, x)
+    shape, units = POOLS[x.dtype], len(directions) // pool_size
+    directions, made = in_pools(directions, pool_size, shape.projections), by_column(len(x), units, x.dtype, x)
     launch(
-        pool_kernel, x, directions, pool_size, centre, made, len(x), units, made.stride(0), float(scale),
-        POOL=pool_size, WINNERS=False,
+        pool_kernel, shape, x, directions, units, centre, made, len(x), units, made.stride(0), float(scale),
+        POOL=pool_size, TOGETHER=together(pool_size), WINNERS=False,
     )  # fmt: skip
     return made.mT if out is None else out.copy_(made.mT)
 
@@ -114,11 +119,11 @@ def dense_maxout(
 @BACKEND.serves(when=takes, note="float32 and bfloat16, without gradients")
 def dense_winners(x: Array, directions: Array, pool_size: int) -> Array:
     (directions,) = beside(x, directions)
-    units = len(directions) // pool_size
-    made = by_column(len(x), units, torch.int32, x)
+    shape, units = POOLS[x.dtype], len(directions) // pool_size
+    directions, made = in_pools(directions, pool_size, shape.projections), by_column(len(x), units, torch.int32, x)
     launch(
-        pool_kernel, x, directions, pool_size, made, made, len(x), units, made.stride(0), 1.0,
-        POOL=pool_size, WINNERS=True,
+        pool_kernel, shape, x, directions, units, made, made, len(x), units, made.stride(0), 1.0,
+        POOL=pool_size, TOGETHER=together(pool_size), WINNERS=True,
     )  # fmt: skip
     return made.mT
 
@@ -129,7 +134,7 @@ def dense_cos_sin(x: Array, directions: Array, phases: Array, height: Any, out: 
     units, pairs = len(directions), len(directions) - len(phases)
     made = by_column(len(x), units + pairs, x.dtype, x)
     launch(
-        wave_kernel, x, directions, 1, phases if len(phases) else directions, made, len(x), units, pairs,
-        made.stride(0), float(height),
+        wave_kernel, SHAPES[x.dtype], x, directions, units, phases if len(phases) else directions, made,
+        len(x), units, pairs, made.stride(0), float(height),
     )  # fmt: skip
     return made.mT if out is None else out.copy_(made.mT)

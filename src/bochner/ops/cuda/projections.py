@@ -18,31 +18,28 @@ from ...arrays import Array
 from .backend import BACKEND, beside, by_column, padded
 
 BYTES = ("int8", "uint8")
-LOT = 64  # columns multiplied at a time
 
 
 class Shape(NamedTuple):
-    """Units and rows of a program, its warps, and loads on their way."""
+    """Projections and rows of a program, columns multiplied at a time, its warps, and loads on their way."""
 
-    units: int
+    projections: int
     rows: int
+    lot: int
     warps: int
     stages: int
 
 
-SHAPE = Shape(64, 64, 4, 4)
+SHAPE = Shape(64, 64, 64, 4, 4)
+POOLS = Shape(256, 64, 64, 4, 3)
 
 
 @triton.jit
-def tile_of(
-    w, x, unit, member, row, DEPTH: tl.constexpr, BLOCK_U: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr
-):
-    """Projections (BLOCK_U, BLOCK_N) of rows from `row` on, on one member of the units from `unit` on."""
-    total = tl.zeros((BLOCK_U, BLOCK_N), dtype=tl.int32)
-    for first in range(0, DEPTH, BLOCK_D):
-        left = w.load([unit, member, first]).reshape(BLOCK_U, BLOCK_D)
-        right = x.load([row, first])
-        total = tl.dot(left, right.T, total, out_dtype=tl.int32)
+def tile_of(w, x, first, row, DEPTH: tl.constexpr, BLOCK_W: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr):
+    """Projections (BLOCK_W, BLOCK_N) of rows from `row` on, on the directions from `first` on."""
+    total = tl.zeros((BLOCK_W, BLOCK_N), dtype=tl.int32)
+    for column in range(0, DEPTH, BLOCK_D):
+        total = tl.dot(w.load([first, column]), x.load([row, column]).T, total, out_dtype=tl.int32)
     return total
 
 
@@ -70,22 +67,29 @@ def rescaled(values, multiplier, shift, limit):
 @triton.jit
 def pool_kernel(
     x, w, sums, centre, out, n, units, stride, multiplier, shift, limit,
-    POOL: tl.constexpr, WINNERS: tl.constexpr, BYTES: tl.constexpr, DEPTH: tl.constexpr,
+    POOL: tl.constexpr, TOGETHER: tl.constexpr, WINNERS: tl.constexpr, BYTES: tl.constexpr, DEPTH: tl.constexpr,
     BLOCK_U: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr, GROUP: tl.constexpr,
 ):  # fmt: skip
-    """The largest of the POOL projections of each unit, less a centre and rescaled; or which of them it is."""
+    """The largest of the POOL projections of each unit, less a centre and rescaled; or which of them it is.
+
+    TOGETHER members of a pool are one product of matrices, in which a thread has them all: see `in_pools`.
+    """
     u, r = place(n, units, BLOCK_U, BLOCK_N, GROUP)
     unit, row = tl.arange(0, BLOCK_U), tl.arange(0, BLOCK_N)
     there, inside = unit < units - u, row < n - r
     best = tl.full((BLOCK_U, BLOCK_N), -2147483648, tl.int32)
     which = tl.zeros((BLOCK_U, BLOCK_N), dtype=tl.int32)
-    for member in tl.static_range(POOL):
-        found = tile_of(w, x, u, member, r, DEPTH, BLOCK_U, BLOCK_N, BLOCK_D)
+    BLOCK_W: tl.constexpr = BLOCK_U * TOGETHER
+    for member in tl.static_range(0, POOL, TOGETHER):
+        first = u * POOL + member * BLOCK_U
+        found = tile_of(w, x, first, r, DEPTH, BLOCK_W, BLOCK_N, BLOCK_D)
         if BYTES:
-            found += tl.load(sums + (u + unit) * POOL + member, mask=there, other=0)[:, None]
+            found += tl.load(sums + first + tl.arange(0, BLOCK_W))[:, None]
+        found = found.reshape(TOGETHER, BLOCK_U, BLOCK_N)
+        largest = tl.max(found, axis=0)
         if WINNERS:
-            which = tl.where(found > best, member, which)
-        best = tl.maximum(best, found)
+            which = tl.where(largest > best, member + tl.argmax(found, axis=0), which)
+        best = tl.maximum(best, largest)
     target = out + u.to(tl.int64) * stride + r + (unit[:, None] * stride + row[None, :])
     keep = there[:, None] & inside[None, :]
     if WINNERS:
@@ -105,7 +109,7 @@ def wave_kernel(
     u, r = place(n, units, BLOCK_U, BLOCK_N, GROUP)
     unit, row = tl.arange(0, BLOCK_U), tl.arange(0, BLOCK_N)
     there, inside, alone = unit < units - u, row < n - r, u + unit >= pairs
-    found = tile_of(w, x, u, 0, r, DEPTH, BLOCK_U, BLOCK_N, BLOCK_D)
+    found = tile_of(w, x, u, r, DEPTH, BLOCK_U, BLOCK_N, BLOCK_D)
     if BYTES:
         found += tl.load(sums + u + unit, mask=there, other=0)[:, None]
     factor = tl.load(multipliers + u + unit, mask=there, other=0)
@@ -131,7 +135,7 @@ def lookup_kernel(
     u, r = place(n, units, BLOCK_U, BLOCK_N, GROUP)
     unit, row = tl.arange(0, BLOCK_U), tl.arange(0, BLOCK_N)
     there, inside = unit < units - u, row < n - r
-    found = tile_of(w, x, u, 0, r, DEPTH, BLOCK_U, BLOCK_N, BLOCK_D)
+    found = tile_of(w, x, u, r, DEPTH, BLOCK_U, BLOCK_N, BLOCK_D)
     if BYTES:
         found += tl.load(sums + u + unit, mask=there, other=0)[:, None]
     keep = there[:, None] & inside[None, :]
@@ -160,27 +164,41 @@ class Factors(NamedTuple):
     w: Array
     sums: Array
     bytes: bool
-    pool: int = 1
 
     @classmethod
-    def of(cls, x: Array, directions: Array, pool: int = 1) -> Factors:
+    def of(cls, x: Array, directions: Array) -> Factors:
         (directions,) = beside(x, directions)
         w, is_bytes = padded(directions, 16), x.dtype == torch.uint8
         sums = 128 * directions.sum(dim=1, dtype=torch.int32) if is_bytes else w
-        return cls(padded((x ^ 128).view(torch.int8) if is_bytes else x, 16), w, sums, is_bytes, pool)
+        return cls(padded((x ^ 128).view(torch.int8) if is_bytes else x, 16), w, sums, is_bytes)
 
     def launch(self, kernel: Any, units: int, *arguments: Any, shape: Shape = SHAPE, **constants: Any) -> None:
         n, depth = self.x.shape
         if not (n and units):
             return
-        w = self.w.view(units, self.pool, depth)
-        left = TensorDescriptor.from_tensor(w, [shape.units, 1, LOT])
-        right = TensorDescriptor.from_tensor(self.x, [shape.rows, LOT])
-        grid = (triton.cdiv(units, shape.units) * triton.cdiv(n, shape.rows),)
+        left = TensorDescriptor.from_tensor(self.w, [shape.projections, shape.lot])
+        right = TensorDescriptor.from_tensor(self.x, [shape.rows, shape.lot])
+        block = shape.projections // constants.get("TOGETHER", 1)
+        grid = (triton.cdiv(units, block) * triton.cdiv(n, shape.rows),)
         kernel[grid](
-            right, left, self.sums, *arguments, **constants, BYTES=self.bytes, DEPTH=depth, BLOCK_U=shape.units,
-            BLOCK_N=shape.rows, BLOCK_D=LOT, GROUP=16, num_warps=shape.warps, num_stages=shape.stages,
+            right, left, self.sums, *arguments, **constants, BYTES=self.bytes, DEPTH=depth, BLOCK_U=block,
+            BLOCK_N=shape.rows, BLOCK_D=shape.lot, GROUP=16, num_warps=shape.warps, num_stages=shape.stages,
         )  # fmt: skip
+
+
+def together(pool: int) -> int:
+    """How many members of each pool are multiplied at once: 4, 2 or 1."""
+    return min(4, pool & -pool)
+
+
+def in_pools(directions: Array, pool: int, projections: int) -> Array:
+    """Directions in the order in which programs take them: the first members of its units, the second ones, ..."""
+    block, units = projections // together(pool), len(directions) // pool
+    if not units:
+        return directions
+    some = torch.arange(units + -units % block, device=directions.device).clip(max=units - 1)
+    order = pool * some.view(-1, 1, block) + torch.arange(pool, device=directions.device)[:, None]
+    return directions[order.reshape(-1)]
 
 
 @BACKEND.serves(dtypes=BYTES)
@@ -195,24 +213,24 @@ def project(x: Array, directions: Array) -> Array:
 def project_maxout(
     x: Array, directions: Array, pool_size: int, centre: Array, multiplier: int, shift: int, limit: int
 ) -> Array:
-    made, units = Factors.of(x, directions, pool_size), len(directions) // pool_size
+    directions, centre = beside(x, directions, centre)
+    units, directions = len(directions) // pool_size, in_pools(directions, pool_size, POOLS.projections)
     out = by_column(len(x), units, torch.int8 if limit <= 127 else torch.int16, x)
-    scale = multiplier, shift, limit
-    (centre,) = beside(x, centre)
-    made.launch(
-        pool_kernel, units, centre, out, len(x), units, out.stride(0), *scale,
-        POOL=pool_size, WINNERS=False,
+    Factors.of(x, directions).launch(
+        pool_kernel, units, centre, out, len(x), units, out.stride(0), multiplier, shift, limit, shape=POOLS,
+        POOL=pool_size, TOGETHER=together(pool_size), WINNERS=False,
     )  # fmt: skip
     return out.mT
 
 
 @BACKEND.serves(dtypes=BYTES)
 def project_winners(x: Array, directions: Array, pool_size: int) -> Array:
-    made, units = Factors.of(x, directions, pool_size), len(directions) // pool_size
+    (directions,) = beside(x, directions)
+    units, directions = len(directions) // pool_size, in_pools(directions, pool_size, POOLS.projections)
     out = by_column(len(x), units, torch.int32, x)
-    made.launch(
-        pool_kernel, units, made.w, out, len(x), units, out.stride(0), 1, 1, 1,
-        POOL=pool_size, WINNERS=True,
+    Factors.of(x, directions).launch(
+        pool_kernel, units, out, out, len(x), units, out.stride(0), 1, 1, 1, shape=POOLS,
+        POOL=pool_size, TOGETHER=together(pool_size), WINNERS=True,
     )  # fmt: skip
     return out.mT
 

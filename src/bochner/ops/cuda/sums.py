@@ -14,7 +14,7 @@ from .backend import BACKEND, beside
 
 EXACT_ROWS = 1 << 16  # products of 8-bit numbers that 32 bits add up: 2^16 2^14 < 2^31
 STRIPE = 2048
-SINGLE_ROWS = 1 << 14  # rows of bfloat16 that are summed in float32 before they go to float64
+SINGLE_ROWS = 1 << 15  # rows of bfloat16 that are summed in float32 before they go to float64
 DOUBLE = 1 << 27  # numbers that are made float64 at a time
 HALF = 64  # int14: z = 128 h + l with |h|, |l| and |h + l| at most 127
 

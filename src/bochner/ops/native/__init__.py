@@ -44,10 +44,11 @@ from .rows import (
     stumps,
     winners,
 )
-from .sums import cross, float_gram, gram, scores
+from .sums import add_to_triangle, cross, float_gram, gram, scores
 
 __all__ = [
-    "BACKEND", "EMULATED", "INSTALLED", "PLAIN", "binned", "bins", "cells", "cos_sin", "cross", "dense_cos_sin",
+    "BACKEND", "EMULATED", "INSTALLED", "PLAIN", "add_to_triangle", "binned", "bins", "cells", "cos_sin", "cross",
+    "dense_cos_sin",
     "dense_maxout", "dense_winners", "fastfood", "fastfood_cos_sin", "fastfood_cos_sin_integer", "fastfood_integer",
     "float_gram", "fwht", "gates", "gram", "instruction_set", "instruction_sets", "matches", "maxout", "patches",
     "philox", "pooled", "pooled_maxout", "pooled_threshold", "project", "project_cos_sin", "project_lookup",

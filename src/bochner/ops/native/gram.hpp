@@ -84,17 +84,36 @@ void gram_pack_part(const int16_t* z, size_t rows, size_t m, int part, size_t fi
   pack_panels(rows, m, first, last, rows_of, words, sums);
 }
 
+// The sums of products for the block (block_i, block_j) of columns, on and above the diagonal.
+INLINE void sum_block(const int32_t* words, size_t rows, size_t m, const Block& at, int32_t* c) {
+  const size_t steps = steps_of(rows);
+  const int32_t* const left = words + (COPIES - 1) * round_up(m, NR) * steps;
+  const Session session;
+  for (size_t s = 0; s < steps; s += GRAM_CHUNK) multiply_chunk(left, words, steps, s, at, c);
+}
+
+// The block added to one triangle, which is kept in lots of LOT columns from the diagonal on: ops/reference_sums.py.
+template <class Sum>
+void to_triangle(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
+                 Sum* triangle) {
+  constexpr size_t LOT = 384;
+  static_assert(LOT % BLOCK == 0, "a block lies in one lot");
+  const Block at(block_i, block_j, m);
+  Aligned<int32_t> c(BLOCK * BLOCK, 0);
+  sum_block(words, rows, m, at, c.data());
+  const size_t lot = at.i0 / LOT, start = lot * LOT, wide = std::min(LOT, m - start);
+  Sum* const columns = triangle + LOT * (lot * m - LOT * (lot * (lot - 1) / 2)) - start * wide - start;
+  for (size_t j = at.j0; j < at.j1; j++)
+    for (size_t i = at.i0; i < std::min(at.i1, j + 1); i++)
+      columns[j * wide + i] += Sum(int64_t(c[(i - at.i0) * BLOCK + (j - at.j0)]) - int64_t(EXCESS) * sums[i]);
+}
+
 // g += coefficient Z'Z for the block (block_i, block_j) of columns; with `last` also its mirror image is written.
 void gram_block(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
                 int64_t coefficient, bool last, int64_t* g) {
-  const size_t steps = steps_of(rows);
-  const int32_t* const left = words + (COPIES - 1) * round_up(m, NR) * steps;
   const Block at(block_i, block_j, m);
   Aligned<int32_t> c(BLOCK * BLOCK, 0);
-  {
-    const Session session;
-    for (size_t s = 0; s < steps; s += GRAM_CHUNK) multiply_chunk(left, words, steps, s, at, c.data());
-  }
+  sum_block(words, rows, m, at, c.data());
   add_block(c.data(), m, at, last, g,
             [=](int32_t sum, size_t r) { return coefficient * (int64_t(sum) - int64_t(EXCESS) * sums[r]); });
 }

@@ -120,6 +120,10 @@ struct GramKernels {
                     int32_t* sums);
   void (*multiply)(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
                    int64_t coefficient, bool last, int64_t* g);
+  void (*to_triangle)(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i, size_t block_j,
+                      int32_t* triangle);
+  void (*to_wide_triangle)(const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t block_i,
+                           size_t block_j, int64_t* triangle);
   double (*peak)(size_t steps, int32_t* sink);
 };
 

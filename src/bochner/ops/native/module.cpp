@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -415,6 +416,32 @@ void gram_block(Row<int32_t> words, Row<int32_t> sums, size_t rows, In<int32_t> 
                   coefficient, last, g.data());
 }
 
+void to_triangle(const GramKernels& gram, const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t i,
+                 size_t j, int32_t* out) {
+  gram.to_triangle(words, sums, rows, m, i, j, out);
+}
+void to_triangle(const GramKernels& gram, const int32_t* words, const int32_t* sums, size_t rows, size_t m, size_t i,
+                 size_t j, int64_t* out) {
+  gram.to_wide_triangle(words, sums, rows, m, i, j, out);
+}
+
+template <class Sum>
+void gram_to_triangle(Row<int32_t> words, Row<int32_t> sums, size_t rows, size_t m, In<int32_t> blocks,
+                      nb::ndarray<Sum, nb::ndim<1>, nb::c_contig, nb::device::cpu> triangle) {
+  constexpr size_t LOT = 384;
+  const GramKernels& gram = chosen->kernels().products.gram;
+  size_t size = 0;
+  for (size_t start = 0; start < m; start += LOT) size += (m - start) * std::min(LOT, m - start);
+  require(words.shape(0) == gram.words(rows, m) && triangle.shape(0) == size &&
+              sums.shape(0) == (m + gram.panel - 1) / gram.panel * gram.panel,
+          "gram: the buffers have the wrong size");
+  require_blocks(blocks, (m + gram.block - 1) / gram.block);
+  nb::gil_scoped_release free;
+  for (size_t k = 0; k < blocks.shape(0); k++)
+    to_triangle(gram, words.data(), sums.data(), rows, m, size_t(blocks.data()[2 * k]), size_t(blocks.data()[2 * k + 1]),
+                triangle.data());
+}
+
 const FloatGramKernels& float_sums(bool rounded) {
   return rounded ? chosen->kernels().rounded_gram : chosen->kernels().float_gram;
 }
@@ -656,6 +683,10 @@ NB_MODULE(_native, m) {
   m.def("gram_pack", gram_pack<int8_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
   m.def("gram_pack", gram_pack<int16_t>, exact(), nb::arg(), nb::arg(), nb::arg(), exact(), exact());
   m.def("gram_block", gram_block, exact(), exact(), nb::arg(), exact(), nb::arg(), nb::arg(), exact());
+  m.def("gram_to_triangle", gram_to_triangle<int32_t>, exact(), exact(), nb::arg(), nb::arg(), exact(),
+        nb::arg("triangle").noconvert());
+  m.def("gram_to_triangle", gram_to_triangle<int64_t>, exact(), exact(), nb::arg(), nb::arg(), exact(),
+        nb::arg("triangle").noconvert());
   bind_peak<float>(m, "peak_dense", [](auto& kernels) { return kernels.dense.peak; });
   bind_peak<float>(m, "peak_sums", [](auto& kernels) { return kernels.dense.peak_sums; });
   bind_peak<double>(m, "peak_divisions", [](auto& kernels) { return kernels.dense.peak_divisions; });

@@ -24,6 +24,7 @@ constexpr ProductKernels product_kernels() {
       feature_kernels<int8_t, int16_t>(),
       feature_kernels<uint8_t, int8_t>(),
       feature_kernels<uint8_t, int16_t>(),
-      {NR, BLOCK, gram_words, gram_pack, gram_pack_part, gram_block, peak_products},
+      {NR, BLOCK, gram_words, gram_pack, gram_pack_part, gram_block, to_triangle<int32_t>, to_triangle<int64_t>,
+       peak_products},
   };
 }

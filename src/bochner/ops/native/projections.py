@@ -59,7 +59,7 @@ def dense_cos_sin(
 
 @serves("dense_cos_sin", **PROJECTED)
 def project_then_cos_sin(
-    x: Any, directions: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
+    x: np.ndarray, directions: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
 ) -> np.ndarray:
     return cos_sin(np.asarray(x @ directions.T), phases, height, out)
 
@@ -92,7 +92,7 @@ def dense_winners(x: np.ndarray, directions: np.ndarray, pool_size: int) -> np.n
 
 
 @serves("dense_winners", **{**PROJECTED, "dtypes": FLOATS})
-def project_then_winners(x: Any, directions: np.ndarray, pool_size: int) -> np.ndarray:
+def project_then_winners(x: np.ndarray, directions: np.ndarray, pool_size: int) -> np.ndarray:
     return winners(np.asarray(x @ directions.T), pool_size)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import threads
+from ..reference_sums import triangle_size
 from ..threads import over_rows, run
 from .backend import FEATURES, FLOATS, serves
 from .instruction_sets import _native
@@ -50,13 +51,34 @@ def gram(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
     return total
 
 
+@serves(
+    dtypes=("int8",),
+    when=lambda z, total=None: total is None or total.dtype in (np.int32, np.int64),
+    note="added to int32 or int64",
+)
+def add_to_triangle(z: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
+    if total is None:
+        total = np.zeros(triangle_size(z.shape[1]), dtype=np.int64)
+    for start in range(0, len(z), MOST_ROWS):
+        rows = np.ascontiguousarray(z[start : start + MOST_ROWS])
+        words, sums, block = _packed(rows, 0)
+        _by_blocks(z.shape[1], block, partial(_native.gram_to_triangle, words, sums, *rows.shape, triangle=total))
+    return total
+
+
 def _add_gram(z: np.ndarray, part: int, coefficient: int, last: bool, total: np.ndarray) -> None:
     """The upper triangle of total += coefficient Z'Z; with `last`, the lower one too."""
+    words, sums, block = _packed(z, part)
+    _by_blocks(z.shape[1], block, lambda b: _native.gram_block(words, sums, len(z), b, coefficient, last, total))
+
+
+def _packed(z: np.ndarray, part: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """The numbers in words, as both factors of a block have them; their sums over rows; and the size of a block."""
     panel, block, size = _native.gram_sizes(*z.shape)
     panels = -(-z.shape[1] // panel)
     words, sums = _on_lines(size, np.int32), np.empty(panels * panel, dtype=np.int32)
     over_rows(lambda p: _native.gram_pack(z, part, p.start, p.stop, words, sums), panels, 1)
-    _by_blocks(z.shape[1], block, lambda b: _native.gram_block(words, sums, len(z), b, coefficient, last, total))
+    return words, sums, block
 
 
 @serves(

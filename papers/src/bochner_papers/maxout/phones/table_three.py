@@ -37,26 +37,26 @@ def run(job: Job) -> Findings:
     rows = ROWS if plan.is_timit else SMALL
     errors = {}
     for row in rows:
-        errors[row] = errors_of(plan, row, unit)
+        errors[row] = np.array(job.part(named(row, unit), errors_of, plan, row, unit))
         job.say(f"{named(row, unit)}: {errors[row].mean():.1f} %")
     return Findings(
         settings={**plan.settings(), "pool size": POOL_SIZE},
         comparisons=[
-            Comparison(named(row, unit), row.printed if plan.is_timit else None, float(found.mean()),
+            Comparison(named(row, unit), None if job.quick else row.printed, float(found.mean()),
                        spread=float(found.std(ddof=1)) if len(found) > 1 else None, tolerance=0.5,
-                       why=plan.caution)
+                       why=plan.caution, kind=plan.kind)
             for row, found in errors.items()
         ],
         claims=claims({row: float(found.mean()) for row, found in errors.items()}, unit),
     )  # fmt: skip
 
 
-def errors_of(plan: Plan, row: Row, unit: int) -> np.ndarray:
+def errors_of(plan: Plan, row: Row, unit: int) -> list[float]:
     found = []
     for task in plan.tasks:
         for seed in range(plan.seeds):
             found.append(recognised(plan, task, row, unit, seed).phone_error)
-    return np.array(found)
+    return found
 
 
 def recognised(plan: Plan, task: Task, row: Row, unit: int, seed: int) -> Recognised:

@@ -4,13 +4,14 @@
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const palette = () => style("--series").split(" ");
 
-  function colours(count) {
+  // A method has a number, and that number one colour on the whole page; beyond the palette hues go on by the golden angle.
+  function colours(place) {
     const few = palette();
-    if (count <= few.length) return few.slice(0, Math.max(count, 1));
-    return Array.from({ length: count }, (_, k) => `hsl(${Math.round((360 * k) / count)} 60% 52%)`);
+    const numbers = (place.dataset.colours || "").split(" ").filter(Boolean).map(Number);
+    return numbers.map((k) => few[k] ?? `hsl(${Math.round(137.5 * k) % 360} 55% 55%)`);
   }
 
-  function theme(count) {
+  function theme(chosen) {
     const text = { labelColor: style("--soft"), titleColor: style("--soft"), labelFont: style("--sans"), titleFont: style("--sans") };
     const sizes = { labelFontSize: 11, titleFontSize: 12, titleFontWeight: 500 };
     return {
@@ -23,18 +24,19 @@
       legend: { ...text, ...sizes },
       mark: { color: palette()[0] },
       text: { color: style("--text") },
-      range: { category: colours(count) },
+      range: { category: chosen.length ? chosen : palette() },
     };
   }
 
   async function draw(place) {
     const specification = JSON.parse(place.dataset.specification);
     const entries = place.parentElement.querySelectorAll(".legend .entry i");
-    entries.forEach((entry, k) => (entry.style.backgroundColor = colours(entries.length)[k]));
+    const chosen = colours(place);
+    entries.forEach((entry, k) => (entry.style.backgroundColor = chosen[k]));
     if (place.dataset.aspect) specification.height = Math.round(Math.min(place.clientWidth - 40, 420) * place.dataset.aspect);
     try {
       // The interpreter of expressions does without eval, which the page's policy forbids.
-      const options = { mode: "vega-lite", actions: false, ast: true, renderer: "svg", config: theme(entries.length) };
+      const options = { mode: "vega-lite", actions: false, ast: true, renderer: "svg", config: theme(chosen) };
       await window.vegaEmbed(place, specification, options);
       place.dataset.drawn = "yes";
     } catch (error) {

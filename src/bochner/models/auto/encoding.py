@@ -1,0 +1,73 @@
+"""Rows as encoders make them, and folds: who judges whom, and what those who are judged may know.
+
+The effects of columns on the targets are learned from targets. So rows have as many versions as there are folds: in the
+version of a fold its rows get effects by all others, as new rows do, and these get effects that no row of the fold, nor
+their own target, has a part in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...tables import TableEncoder
+from ...tables.effect_encoder import EffectEncoder
+
+FOLDS = 5
+JUDGED = 10_000  # rows that are enough to judge by
+WHOLE = 1500  # rows up to which every fold is judged; of more, fold 0 alone
+POOL = 20_000  # rows by which a sample gets its effects
+
+
+class Tables:
+    """A table by how its numbers are scaled: "robust", "normal", None for not at all; "effects" has those too."""
+
+    def __init__(self, X: Any, y: np.ndarray, Y: np.ndarray) -> None:
+        """`y` are targets as they are given, and Y (n, outputs) coded ones of mean zero."""
+        self.Y = Y
+        first = TableEncoder("robust", random_state=0)
+        self._columns, self._targets = first._learn(X, y)
+        self.encoders: dict[str, Any] = {"robust": first}
+        self._tables: dict[str, np.ndarray] = {}
+        self.folds = row_folds(self("robust"))
+
+    def __call__(self, numbers: str | None) -> np.ndarray:
+        name = str(numbers)
+        if name not in self._tables:
+            self._tables[name] = self._with_effects() if name == "effects" else self._plain(numbers)
+        return self._tables[name]
+
+    def _plain(self, numbers: str | None) -> np.ndarray:
+        encoder = self.encoders.setdefault(str(numbers), self.encoders["robust"].rescaled(numbers))
+        return np.ascontiguousarray(encoder._encode(self._columns, self._targets), dtype=np.float64)
+
+    def _with_effects(self) -> np.ndarray:
+        encoder = self.encoders["effects"] = EffectEncoder.of(self.encoders["robust"])
+        self._codes = encoder.codes(self._columns)
+        seen = np.ones(len(self.Y), dtype=bool) if len(self.Y) <= WHOLE else self.folds != 0
+        return encoder.fit_transform(self._codes, self("robust"), self.Y, seen)
+
+    def versions(self, numbers: str | None, rows: np.ndarray, pool: np.ndarray, folds: np.ndarray) -> list[np.ndarray]:
+        """Some rows as those see them who have not seen a fold, for each fold; pool has the rows that effects are
+        learned from, and `folds` one for each of the pool. Where all versions are the same there are none."""
+        if numbers != "effects":
+            return []
+        self(numbers)
+        place = np.full(len(self.Y), -1)
+        place[pool] = np.arange(len(pool))
+        codes, X, Y = [code[pool] for code in self._codes], self("robust")[pool], self.Y[pool]
+        main, found = self.encoders["effects"], []
+        for fold in range(int(folds.max()) + 1):
+            encoder = EffectEncoder(main.encoder, main.bins)
+            found.append(encoder.fit_transform(codes, X, Y, folds != fold, kept=main.spreads > 0)[place[rows]])
+        return found
+
+
+def row_folds(X: np.ndarray) -> np.ndarray:
+    """The fold of each row by what it holds, so that copies share one; fold 0 has no more rows than judging needs."""
+    folds = np.asarray(ops.row_folds(X, max(FOLDS, -(-len(X) // JUDGED))))
+    if len(np.unique(folds[folds < FOLDS])) < 2:
+        return np.arange(len(X)) % FOLDS  # rows that are all alike
+    return folds
