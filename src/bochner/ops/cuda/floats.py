@@ -8,9 +8,9 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
+from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from ...arrays import Array
 from .backend import BACKEND, beside, by_column, padded
 from .projections import Shape, in_pools, place, together
 
@@ -79,7 +79,7 @@ def wave_kernel(
 
 
 def launch(
-    kernel: Any, shape: Shape, x: Array, directions: Array, units: int, *arguments: Any, **constants: Any
+    kernel: Any, shape: Shape, x: Tensor, directions: Tensor, units: int, *arguments: Any, **constants: Any
 ) -> None:
     """A kernel on tiles of units and rows."""
     n = len(x)
@@ -97,15 +97,15 @@ def launch(
     )  # fmt: skip
 
 
-def takes(x: Array, directions: Array, *others: Any) -> bool:
+def takes(x: Tensor, directions: Tensor, *others: Any) -> bool:
     """A matrix of rows in one of these types, which no gradient is wanted of."""
     return x.dtype in SHAPES and x.ndim == 2 and not (x.requires_grad or getattr(directions, "requires_grad", False))
 
 
 @BACKEND.serves(when=takes, note="float32 and bfloat16, without gradients")
 def dense_maxout(
-    x: Array, directions: Array, pool_size: int, centre: Array, scale: Any, out: Array | None = None
-) -> Array:
+    x: Tensor, directions: Tensor, pool_size: int, centre: Tensor, scale: Any, out: Tensor | None = None
+) -> Tensor:
     directions, centre = beside(x, directions, centre)
     shape, units = POOLS[x.dtype], len(directions) // pool_size
     directions, made = in_pools(directions, pool_size, shape.projections), by_column(len(x), units, x.dtype, x)
@@ -117,7 +117,7 @@ def dense_maxout(
 
 
 @BACKEND.serves(when=takes, note="float32 and bfloat16, without gradients")
-def dense_winners(x: Array, directions: Array, pool_size: int) -> Array:
+def dense_winners(x: Tensor, directions: Tensor, pool_size: int) -> Tensor:
     (directions,) = beside(x, directions)
     shape, units = POOLS[x.dtype], len(directions) // pool_size
     directions, made = in_pools(directions, pool_size, shape.projections), by_column(len(x), units, torch.int32, x)
@@ -129,7 +129,7 @@ def dense_winners(x: Array, directions: Array, pool_size: int) -> Array:
 
 
 @BACKEND.serves(when=takes, note="float32 and bfloat16, without gradients")
-def dense_cos_sin(x: Array, directions: Array, phases: Array, height: Any, out: Array | None = None) -> Array:
+def dense_cos_sin(x: Tensor, directions: Tensor, phases: Tensor, height: Any, out: Tensor | None = None) -> Tensor:
     directions, phases = beside(x, directions, phases)
     units, pairs = len(directions), len(directions) - len(phases)
     made = by_column(len(x), units + pairs, x.dtype, x)

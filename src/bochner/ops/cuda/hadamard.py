@@ -10,8 +10,8 @@ from __future__ import annotations
 import torch
 import triton
 import triton.language as tl
+from torch import Tensor
 
-from ...arrays import Array
 from .backend import BACKEND, INTERPRETED
 
 LANES = 32
@@ -124,14 +124,14 @@ def parts_of(size: int) -> tuple[int, int, int, int]:
     return max(shared, warps, warps * 8 // members), members, shared, max(warps, shared)
 
 
-def takes(x: Array) -> bool:
+def takes(x: Tensor) -> bool:
     size, paired = x.shape[-1], x.dtype == PAIRED
     known = x.dtype in TYPES or (paired and not INTERPRETED and x.stride(-1) == 1 and x.storage_offset() % 2 == 0)
     return known and size >= LANES * (1 + paired) and size & (size - 1) == 0 and not x.requires_grad
 
 
 @BACKEND.serves(when=takes, note="float32, float16, bfloat16 and int32 of 64 columns or more, without gradients")
-def fwht(x: Array) -> Array:
+def fwht(x: Tensor) -> Tensor:
     size, paired = x.shape[-1], x.dtype == PAIRED
     rows = x.reshape(-1, min(size, LARGEST))
     rows = rows if rows.stride(1) == 1 and rows.stride(0) % 2 == 0 else rows.contiguous()

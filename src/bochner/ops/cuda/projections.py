@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import torch
 import triton
 import triton.language as tl
+from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from ...arrays import Array
 from .backend import BACKEND, beside, by_column, padded
 
 BYTES = ("int8", "uint8")
@@ -160,13 +160,13 @@ def lookup_kernel(
 class Factors(NamedTuple):
     """Codes of rows and directions as the tensor cores take them, and what the shift of bytes added."""
 
-    x: Array
-    w: Array
-    sums: Array
+    x: Tensor
+    w: Tensor
+    sums: Tensor
     bytes: bool
 
     @classmethod
-    def of(cls, x: Array, directions: Array) -> Factors:
+    def of(cls, x: Tensor, directions: Tensor) -> Factors:
         (directions,) = beside(x, directions)
         w, is_bytes = padded(directions, 16), x.dtype == torch.uint8
         sums = 128 * directions.sum(dim=1, dtype=torch.int32) if is_bytes else w
@@ -191,7 +191,7 @@ def together(pool: int) -> int:
     return min(4, pool & -pool)
 
 
-def in_pools(directions: Array, pool: int, projections: int) -> Array:
+def in_pools(directions: Tensor, pool: int, projections: int) -> Tensor:
     """Directions in the order in which programs take them: the first members of its units, the second ones, ..."""
     block, units = projections // together(pool), len(directions) // pool
     if not units:
@@ -202,7 +202,7 @@ def in_pools(directions: Array, pool: int, projections: int) -> Array:
 
 
 @BACKEND.serves(dtypes=BYTES)
-def project(x: Array, directions: Array) -> Array:
+def project(x: Tensor, directions: Tensor) -> Tensor:
     made, units = Factors.of(x, directions), len(directions)
     out = by_column(len(x), units, torch.int32, x)
     made.launch(lookup_kernel, units, made.w, made.w, out, len(x), units, out.stride(0), 0, 1, 1, 0, 0, KIND=0)
@@ -211,8 +211,8 @@ def project(x: Array, directions: Array) -> Array:
 
 @BACKEND.serves(dtypes=BYTES)
 def project_maxout(
-    x: Array, directions: Array, pool_size: int, centre: Array, multiplier: int, shift: int, limit: int
-) -> Array:
+    x: Tensor, directions: Tensor, pool_size: int, centre: Tensor, multiplier: int, shift: int, limit: int
+) -> Tensor:
     directions, centre = beside(x, directions, centre)
     units, directions = len(directions) // pool_size, in_pools(directions, pool_size, POOLS.projections)
     out = by_column(len(x), units, torch.int8 if limit <= 127 else torch.int16, x)
@@ -224,7 +224,7 @@ def project_maxout(
 
 
 @BACKEND.serves(dtypes=BYTES)
-def project_winners(x: Array, directions: Array, pool_size: int) -> Array:
+def project_winners(x: Tensor, directions: Tensor, pool_size: int) -> Tensor:
     (directions,) = beside(x, directions)
     units, directions = len(directions) // pool_size, in_pools(directions, pool_size, POOLS.projections)
     out = by_column(len(x), units, torch.int32, x)
@@ -236,7 +236,7 @@ def project_winners(x: Array, directions: Array, pool_size: int) -> Array:
 
 
 @BACKEND.serves(dtypes=BYTES)
-def project_cos_sin(x: Array, directions: Array, multipliers: Array, offsets: Array, table: Array) -> Array:
+def project_cos_sin(x: Tensor, directions: Tensor, multipliers: Tensor, offsets: Tensor, table: Tensor) -> Tensor:
     made, units = Factors.of(x, directions), len(directions)
     pairs = units - len(offsets)
     multipliers, offsets, table = (as_signed(part) for part in beside(x, multipliers, offsets, table))
@@ -249,7 +249,9 @@ def project_cos_sin(x: Array, directions: Array, multipliers: Array, offsets: Ar
 
 
 @BACKEND.serves(dtypes=BYTES)
-def project_lookup(x: Array, directions: Array, multiplier: int, shift: int, offsets: Array, table: Array) -> Array:
+def project_lookup(
+    x: Tensor, directions: Tensor, multiplier: int, shift: int, offsets: Tensor, table: Tensor
+) -> Tensor:
     made, units = Factors.of(x, directions), len(directions)
     offsets, table = beside(x, offsets, table)
     out = by_column(len(x), units, table.dtype, x)
@@ -261,7 +263,7 @@ def project_lookup(x: Array, directions: Array, multiplier: int, shift: int, off
 
 
 @BACKEND.serves(dtypes=BYTES)
-def project_threshold(x: Array, directions: Array, shift: int, least: int, limit: int) -> Array:
+def project_threshold(x: Tensor, directions: Tensor, shift: int, least: int, limit: int) -> Tensor:
     made, units = Factors.of(x, directions), len(directions)
     out = by_column(len(x), 2 * units, torch.int8 if limit <= 127 else torch.int16, x)
     made.launch(
@@ -271,6 +273,6 @@ def project_threshold(x: Array, directions: Array, shift: int, least: int, limit
     return out.mT
 
 
-def as_signed(words: Array) -> Array:
+def as_signed(words: Tensor) -> Tensor:
     """Words of 32 bits as Triton loads them."""
     return words.view(torch.int32) if words.dtype == torch.uint32 else words

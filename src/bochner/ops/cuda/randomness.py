@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 import triton
 import triton.language as tl
+from torch import Tensor
 
-from ...arrays import Array
 from ...streams import int8_normal_table
 from .backend import BACKEND, beside
 
@@ -44,7 +44,7 @@ def normal_int8_kernel(table, out, start, count, width, blocks, key0, key1, BLOC
 
 
 @BACKEND.serves(dtypes=None)
-def normal_int8(template: Array, key: tuple[int, int], start: int, stop: int, width: int) -> Array:
+def normal_int8(template: Tensor, key: tuple[int, int], start: int, stop: int, width: int) -> Tensor:
     (table,) = beside(template, int8_normal_table())
     out = torch.empty((stop - start, width), dtype=torch.int8, device=template.device)
     blocks = -(-width // 8)

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
+from torch import Tensor
 from triton.language.extra import libdevice
 
-from ...arrays import Array
 from .backend import BACKEND, INTERPRETED, beside
 from .hadamard import LANES, LARGEST, transformed
 
@@ -75,7 +75,7 @@ def fastfood_kernel(
             tl.store(target[:, :, :, None] + 2 * column[:, :, :, None] + which, both, mask=keep[:, :, :, None])
 
 
-def takes(x: Array, signs: Array, *others: Any) -> bool:
+def takes(x: Tensor, signs: Tensor, *others: Any) -> bool:
     size = signs.shape[-1]
     return (
         x.dtype == torch.float32 and x.ndim == 2 and LANES <= size <= LARGEST
@@ -83,7 +83,7 @@ def takes(x: Array, signs: Array, *others: Any) -> bool:
     )  # fmt: skip
 
 
-def launch(x: Array, weights: tuple[Any, ...], phases: Array, kept: int, height: float, waves: bool) -> Array:
+def launch(x: Tensor, weights: tuple[Any, ...], phases: Tensor, kept: int, height: float, waves: bool) -> Tensor:
     signs, permutation, gaussian, calibration, phases = beside(x, *weights, phases)
     expansions, size = signs.shape
     shared = max(1, size // PART)
@@ -105,13 +105,13 @@ def launch(x: Array, weights: tuple[Any, ...], phases: Array, kept: int, height:
 
 
 @BACKEND.serves(when=takes, note="float32, expansions of 32 to 32,768, without gradients")
-def fastfood(x: Array, signs: Array, permutation: Array, gaussian: Array, calibration: Array) -> Array:
+def fastfood(x: Tensor, signs: Tensor, permutation: Tensor, gaussian: Tensor, calibration: Tensor) -> Tensor:
     return launch(x, (signs, permutation, gaussian, calibration), x[:0, 0], signs.shape[0] * signs.shape[1], 1.0, False)
 
 
 @BACKEND.serves(when=takes, note="float32, expansions of 32 to 32,768, without gradients")
 def fastfood_cos_sin(
-    x: Array, signs: Array, permutation: Array, gaussian: Array, calibration: Array, kept: int, phases: Array,
+    x: Tensor, signs: Tensor, permutation: Tensor, gaussian: Tensor, calibration: Tensor, kept: int, phases: Tensor,
     height: Any,
-) -> Array:  # fmt: skip
+) -> Tensor:  # fmt: skip
     return launch(x, (signs, permutation, gaussian, calibration), phases, kept, float(height), True)

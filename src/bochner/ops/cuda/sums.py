@@ -7,8 +7,8 @@ want the rows of each column side by side, as the fused projections leave them; 
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
-from ...arrays import Array
 from .. import torch_reference
 from .backend import BACKEND, beside
 
@@ -19,7 +19,7 @@ DOUBLE = 1 << 27  # numbers that are made float64 at a time
 HALF = 64  # int14: z = 128 h + l with |h|, |l| and |h + l| at most 127
 
 
-def columns_of(z: Array, rows: slice = slice(None), multiple: int = 16) -> Array:
+def columns_of(z: Tensor, rows: slice = slice(None), multiple: int = 16) -> Tensor:
     """Z' (m, n) of some rows, contiguous but for the stride of columns, with columns and rows padded by zeros."""
     turned = z[rows].mT
     more = -turned.shape[1] % multiple, -turned.shape[0] % multiple
@@ -28,7 +28,7 @@ def columns_of(z: Array, rows: slice = slice(None), multiple: int = 16) -> Array
     return torch.nn.functional.pad(turned, (0, more[0], 0, more[1])).contiguous()
 
 
-def add_triangle(total: Array, turned: Array, product: object) -> None:
+def add_triangle(total: Tensor, turned: Tensor, product: object) -> None:
     """total += Z'Z, a stripe at a time, and what lies below the diagonal by its mirror image."""
     m = len(total)
     for first in range(0, m, STRIPE):
@@ -38,14 +38,14 @@ def add_triangle(total: Array, turned: Array, product: object) -> None:
         total[stripe.stop :, stripe] = total[stripe, stripe.stop :].mT
 
 
-def exact_product(left: Array, right: Array) -> Array:
+def exact_product(left: Tensor, right: Tensor) -> Tensor:
     """left right' of int8 numbers in 32 bits; cuBLAS has it for 17 rows or more."""
     if len(left) < 17:
         left = torch.nn.functional.pad(left, (0, 0, 0, 32 - len(left)))
     return torch._int_mm(left, right.mT)
 
 
-def checked_total(z: Array, total: Array | None, exact: bool) -> Array:
+def checked_total(z: Tensor, total: Tensor | None, exact: bool) -> Tensor:
     """The matrix to add to; what the definition refuses is refused in its words."""
     if total is None:
         return z.new_zeros((z.shape[1],) * 2, dtype=torch.int64 if exact else torch.float64)
@@ -55,7 +55,7 @@ def checked_total(z: Array, total: Array | None, exact: bool) -> Array:
 
 
 @BACKEND.serves("gram", dtypes=("int8",))
-def gram_of_bytes(z: Array, total: Array | None = None) -> Array:
+def gram_of_bytes(z: Tensor, total: Tensor | None = None) -> Tensor:
     total = checked_total(z, total, True)
     for start in range(0, len(z) if z.shape[1] else 0, EXACT_ROWS):
         add_triangle(total, columns_of(z, slice(start, start + EXACT_ROWS)), exact_product)
@@ -63,7 +63,7 @@ def gram_of_bytes(z: Array, total: Array | None = None) -> Array:
 
 
 @BACKEND.serves("gram", dtypes=("int16",), when=lambda z, *others: within_14_bits(z), note="up to 8,191")
-def gram_of_14_bits(z: Array, total: Array | None = None) -> Array:
+def gram_of_14_bits(z: Tensor, total: Tensor | None = None) -> Tensor:
     """z'z = 16384 h'h + 128 (h'l + l'h) + l'l, and h'l + l'h = (h + l)'(h + l) - h'h - l'l."""
     total = checked_total(z, total, True)
     for start in range(0, len(z) if z.shape[1] else 0, EXACT_ROWS):
@@ -75,16 +75,16 @@ def gram_of_14_bits(z: Array, total: Array | None = None) -> Array:
     return total
 
 
-def add_scaled(total: Array, turned: Array, factor: int) -> None:
+def add_scaled(total: Tensor, turned: Tensor, factor: int) -> None:
     add_triangle(total, turned, lambda left, right: exact_product(left, right).to(torch.int64) * factor)
 
 
-def within_14_bits(z: Array) -> bool:
+def within_14_bits(z: Tensor) -> bool:
     return not z.numel() or bool((z.amax() <= 8191) & (z.amin() >= -8191))
 
 
 @BACKEND.serves("gram", dtypes=("float32", "float64"))
-def gram_of_floats(z: Array, total: Array | None = None) -> Array:
+def gram_of_floats(z: Tensor, total: Tensor | None = None) -> Tensor:
     """In float64, which these tensor cores multiply as fast as others multiply float32."""
     total = checked_total(z, total, False)
     rows = max(1024, DOUBLE // max(z.shape[1], 1))
@@ -95,7 +95,7 @@ def gram_of_floats(z: Array, total: Array | None = None) -> Array:
 
 
 @BACKEND.serves("float_gram", when=lambda z, rounded, *others: rounded, note="rounded to bfloat16")
-def gram_of_halves(z: Array, rounded: bool, total: Array | None = None) -> Array:
+def gram_of_halves(z: Tensor, rounded: bool, total: Tensor | None = None) -> Tensor:
     """Products of bfloat16 numbers, added up in float32 for some rows and in float64 for all."""
     total = checked_total(z, total, False)
     for start in range(0, len(z) if z.shape[1] else 0, SINGLE_ROWS):
@@ -103,7 +103,7 @@ def gram_of_halves(z: Array, rounded: bool, total: Array | None = None) -> Array
     return total
 
 
-def single_product(left: Array, right: Array) -> Array:
+def single_product(left: Tensor, right: Tensor) -> Tensor:
     """left right' of bfloat16 numbers, summed and returned in float32."""
     if left.device.type == "cpu":
         return left.float() @ right.float().mT
@@ -111,7 +111,7 @@ def single_product(left: Array, right: Array) -> Array:
 
 
 @BACKEND.serves("cross", dtypes=("int8",), when=lambda z, y: y.dtype == torch.int8)
-def cross_of_bytes(z: Array, y: Array) -> Array:
+def cross_of_bytes(z: Tensor, y: Tensor) -> Tensor:
     total = z.new_zeros((z.shape[1], y.shape[1]), dtype=torch.int64)
     for start in range(0, len(z) if total.numel() else 0, EXACT_ROWS):
         rows = slice(start, start + EXACT_ROWS)
@@ -121,7 +121,7 @@ def cross_of_bytes(z: Array, y: Array) -> Array:
 
 
 @BACKEND.serves("cross", dtypes=("int8", "int16", "float32", "float64"), when=lambda z, y: y.dtype.is_floating_point)
-def cross_with_floats(z: Array, y: Array) -> Array:
+def cross_with_floats(z: Tensor, y: Tensor) -> Tensor:
     (y,) = beside(z, y)
     total = z.new_zeros((z.shape[1], y.shape[1]), dtype=torch.float64)
     rows = max(1024, DOUBLE // max(z.shape[1], 1))
