@@ -88,8 +88,8 @@ def numbers(result, matrix, seed):
     return [result]
 
 
-def check_all_examples(backend, name):
-    for arguments in EXAMPLES[name](np.random.default_rng(0)):
+def check_all_examples(backend, name, step=1):
+    for arguments in list(EXAMPLES[name](np.random.default_rng(0)))[::step]:
         check_op(backend, name, arguments)
 
 
