@@ -9,7 +9,7 @@ BOTH := -n 2 --dist worksteal
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 NATIVE := $(wildcard src/bochner/ops/native/*.[ch]pp)
 
-.PHONY: help demo test lint test-papers test-slow test-reference test-torch fuzz browser docs defaults performance contest sanitize trapped clean
+.PHONY: help demo test lint test-papers test-slow test-reference test-torch test-cuda fuzz browser docs defaults performance contest sanitize trapped clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -44,9 +44,13 @@ test-reference: $(INSTALLED)   ## the whole suite on numpy alone, as if the exte
 test-slow: $(INSTALLED)   ## the checks that take minutes
 	$(BIN)/pytest -n 0 -m "slow and not torch"
 
-test-torch: $(INSTALLED)   ## with torch, which is heavy and optional
-	$(BIN)/python -m pip install --quiet torch==2.13.0
+test-torch: $(INSTALLED)   ## with torch, which is heavy and optional; kernels of GPUs are interpreted
+	$(BIN)/python -m pip install --quiet torch==2.13.0 triton
 	$(BIN)/pytest -m torch
+	TRITON_INTERPRET=1 $(BIN)/pytest -m torch -k cuda tests/ops/test_backends.py
+
+test-cuda: $(INSTALLED)   ## the tests of tensors on a GPU, where torch with CUDA and Triton are installed
+	BOCHNER_TEST_DEVICE=cuda $(BIN)/pytest -m torch tests/ops tests/models/test_tensors.py tests/models/test_devices.py tests/test_torch.py
 
 fuzz: $(INSTALLED)   ## damaged and hostile files: CASES=100000
 	PYTHONPATH=tests $(BIN)/python -m helpers.fuzz $(or $(CASES),100000)

@@ -57,7 +57,8 @@ def dated(records):
 
 
 def because(entry):
-    tested = f" Tested: {entry['tested']} ({entry['by']})." if entry["tested"] else ""
+    colon = "" if entry["tested"].startswith("not yet") else ":"
+    tested = f" Tested{colon} {entry['tested']} ({entry['by']})." if entry["tested"] else ""
     return f"{entry['why']}.{tested}" if entry["why"] else ""
 
 

@@ -84,3 +84,14 @@ def test_the_documentation_has_the_formulas():
     text = page.read_text()
     assert f"{costs.gram_bytes(1)} m² bytes" in text
     assert f"{costs.kernel_bytes(1)} n² bytes" in text
+
+
+def test_what_a_cluster_moves_does_not_grow_with_the_rows():
+    few, many = (costs.on_cluster(costs.Work(rows, 20, 1000), 100, 1e-6) for rows in (10**9, 10**11))
+    assert few.moved == many.moved
+    assert few.partial == 5 * 8 * 1000**2
+    assert many.seconds - many.moving == pytest.approx(100 * (few.seconds - few.moving))
+
+
+def test_the_page_of_the_cluster_has_the_formulas():
+    assert costs.cluster_markdown() in (Path(__file__).parents[1] / "docs" / "cluster.md").read_text()

@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from scipy.stats import chi2
 
-from bochner import RandomFourier, RandomStumps, kernels
+from bochner import RandomFourier, RandomStumps, kernels, theory
 from helpers.places import DOCS
 
 
@@ -180,3 +181,21 @@ def test_every_erratum_names_a_test_that_exists():
     named = set(re.findall(r"`(test_\w+)`", text))
     assert named
     assert named <= set(globals()), named - set(globals())
+
+
+def test_maxout_lemma_2_takes_one_vector_for_all():
+    """Its proof bounds max_j |w_j| by a tail of two vectors; with many of them that fails far more often."""
+    dimension, q = 60, 256
+    lengths = np.linalg.norm(np.random.default_rng(0).standard_normal((200, q, dimension)), axis=2)
+    limit = np.sqrt(chi2.ppf(0.99, dimension))
+    assert np.mean(lengths > limit) < 0.012
+    assert np.mean(lengths.max(axis=1) > limit) > 0.8
+
+
+def test_maxout_remark_2_multiplies_too_much_or_too_little():
+    """R B times the bound for R = B = 1: too small for short rows, too large for long ones."""
+    setting = {"pool_size": 4, "intrinsic_dimension": 3.0, "dimension": 20, "max_coefficient": 1.0, "lipschitz": 1.0}
+    plain = theory.maxout_bound(1000, 1000, **setting).total
+    for radius, below in ((0.1, True), (10.0, False)):
+        right = theory.maxout_bound(1000, 1000, **setting, radius=radius).total
+        assert (radius * plain < right) == below

@@ -50,6 +50,45 @@ def test_bounds_shrink_with_m():
     )
 
 
+def circle(dimension, rows=200):
+    """The unit circle in the first two of some columns: a ball of it is covered by 2^2 of half the radius."""
+    angle = np.linspace(0, 2 * np.pi, rows, endpoint=False)
+    return np.column_stack([np.cos(angle), np.sin(angle), np.zeros((rows, dimension - 2))])
+
+
+@pytest.mark.parametrize("q", [1, 4, 16])
+def test_the_largest_maxout_feature_is_below_its_bound(q):
+    """Over a circle, in all but delta of the draws; and the bound is no more than some times what is seen."""
+    rows, delta, rng = circle(50), 0.2, np.random.default_rng(0)
+    drawn = rng.standard_normal((300, q, 50)) @ rows.T
+    largest = np.abs(drawn.max(axis=1)).max(axis=1)
+    bound = theory.maxout_supremum(pool_size=q, intrinsic_dimension=2.0, dimension=50, delta=delta)
+    assert np.mean(largest > bound) <= delta
+    assert bound < 6 * np.quantile(largest, 1 - delta)
+    longer = theory.maxout_supremum(pool_size=q, intrinsic_dimension=2.0, dimension=50, delta=delta, radius=3.0)
+    assert longer == pytest.approx(3 * bound)
+
+
+def test_maxout_bound_by_hand():
+    setting = {"pool_size": 4, "intrinsic_dimension": 3.0, "dimension": 20}
+    largest = theory.maxout_supremum(**setting, units=400, delta=0.1)
+    bound = theory.maxout_bound(10_000, 400, **setting, max_coefficient=2.0, lipschitz=3.0, delta=0.1)
+    assert bound.estimation == pytest.approx((12 * np.sqrt(1.5513) + 1 + np.sqrt(2 * np.log(20))) / 100, rel=1e-4)
+    assert bound.approximation == pytest.approx(6 * largest * (1 + np.sqrt(2 * np.log(10))) / 20)
+    named = theory.maxout_bound(10_000, 400, **setting, max_coefficient=2.0, loss="hinge")
+    assert named.total == theory.maxout_bound(10_000, 400, **setting, max_coefficient=2.0, lipschitz=1.0).total
+    with pytest.raises(ValueError, match="either a loss or its Lipschitz constant"):
+        theory.maxout_bound(10, 10, **setting, max_coefficient=1.0)
+
+
+def test_so_many_maxout_features_cost_no_more_than_rows():
+    setting = {"pool_size": 4, "intrinsic_dimension": 3.0, "dimension": 20}
+    m = theory.maxout_features(1000, **setting)
+    assert m >= 1000 * theory.maxout_supremum(**setting, units=m) ** 2
+    assert m - 1 < 1000 * theory.maxout_supremum(**setting, units=m - 1) ** 2 + 1
+    assert 9 < theory.maxout_features(10_000, **setting) / m < 12  # n, and the logarithm of m
+
+
 PROMISES = [
     RandomFourier(bandwidth=1.0),
     RandomFourier(bandwidth=1.0, pairs=False),

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from bochner.arrays import to_numpy
 from helpers.cases import CASES, SPARSE
+from helpers.devices import DEVICE, tensor
 
 WITHOUT_TORCH = """
 import sys
@@ -44,22 +46,22 @@ def test_tensors_have_the_features_of_arrays(name, dtype):
     """Floats to rounding: projections are added up by another library. The map has the same bits."""
     torch = pytest.importorskip("torch")
     X = np.random.default_rng(0).standard_normal((9, 5)).astype(dtype)
-    tensor = torch.from_numpy(X.copy())
+    rows = tensor(X.copy())
     basis = clone(CASES[name]).set_params(random_state=0)
-    features = basis.fit(tensor).transform(tensor)
+    features = basis.fit(rows).transform(rows)
     assert isinstance(features, torch.Tensor)
     assert str(features.dtype) == f"torch.{dtype}"
     assert clone(basis).fit(X).map_ == basis.map_
     close = 1e-5 if dtype == "float32" else 1e-13
-    np.testing.assert_allclose(features.numpy(), clone(basis).fit(X).transform(X), rtol=close, atol=close)
-    assert torch.equal(basis.map_(tensor), features)
-    assert np.array_equal(tensor.numpy(), X)
+    np.testing.assert_allclose(to_numpy(features), clone(basis).fit(X).transform(X), rtol=close, atol=close)
+    assert torch.equal(basis.map_(rows), features)
+    assert np.array_equal(to_numpy(rows), X)
 
 
 @pytest.mark.torch
 def test_integer_features_of_a_tensor():
     torch = pytest.importorskip("torch")
-    X = torch.arange(40, dtype=torch.uint8).reshape(8, 5)
+    X = torch.arange(40, dtype=torch.uint8, device=DEVICE).reshape(8, 5)
     features = clone(CASES["fourier"]).set_params(precision="int8", random_state=0).fit_transform(X)
     assert features.dtype == torch.int8
 
@@ -67,13 +69,13 @@ def test_integer_features_of_a_tensor():
 @pytest.mark.torch
 def test_a_tensor_with_a_gradient_is_read():
     torch = pytest.importorskip("torch")
-    X = torch.ones(3, 2, requires_grad=True)
+    X = torch.ones(3, 2, requires_grad=True, device=DEVICE)
     assert CASES["fourier"].fit(X).transform(X).requires_grad is False
 
 
 @pytest.mark.torch
 def test_models_take_tensors():
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier
 
     X = np.random.default_rng(0).standard_normal((60, 3))
@@ -83,6 +85,6 @@ def test_models_take_tensors():
         (RandomFeatureClassifier(basis, alpha=0.1), X[:, 0] > 0),
     ):
         expected = clone(model).fit(X, y).predict(X)
-        found = clone(model).fit(torch.from_numpy(X), torch.from_numpy(y)).predict(torch.from_numpy(X))
-        assert found.dtype == torch.from_numpy(y).dtype
-        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-12)
+        found = clone(model).fit(tensor(X), tensor(y)).predict(tensor(X))
+        assert found.dtype == tensor(y).dtype
+        np.testing.assert_allclose(to_numpy(found), expected, rtol=1e-9, atol=1e-12)

@@ -52,7 +52,8 @@ EYES = """(() => {
     }
     for (const label of document.querySelectorAll("svg text")) {
         const box = label.getBoundingClientRect(), room = label.closest("svg").getBoundingClientRect();
-        if (label.textContent.endsWith("\u2026")) cut.push("shortened: " + label.textContent);
+        const tick = label.closest(".role-axis-label");
+        if (tick && label.textContent.endsWith("\u2026")) cut.push("shortened: " + label.textContent);
         const shown = label.textContent && getComputedStyle(label).opacity > 0 && label.getAttribute("opacity") !== "0";
         if (shown && box.width && (box.right > room.right + 2 || box.left < room.left - 2))
             cut.push("chart: " + label.textContent);

@@ -27,7 +27,7 @@ CHARTS = [
           [{"n": n, "s": n + k, "who": f"a series with quite a long name {k}"} for n in (1, 2) for k in range(14)],
           "n", "s", "who"),
     chart("What was printed, hollow and dashed beside ours", [{"m": m, "error": e / m, "method": "Fourier", "whose": w}
-          for m in (1, 2, 4) for e, w in ((4, "ours"), (5, "printed"))], "m", "error", "method", style="whose"),
+          for m in (1, 2, 4) for e, w in ((4, "done here"), (5, "as printed"))], "m", "error", "method", style="whose"),
     chart(HOSTILE, [{HOSTILE: 1, "y.z[0]": 2, "who": HOSTILE, "l": HOSTILE}, {HOSTILE: 2, "y.z[0]": None, "who": "b",
           "l": "c"}], HOSTILE, "y.z[0]", "who", kind="text", label="l"),
 ]  # fmt: skip

@@ -169,7 +169,10 @@ def test_the_kept_records_tell_the_cause_of_every_failure():
         where = [(r["name"], text) for r, text in members]
         assert why, where
         assert tested, where
-        assert by in known or f"def {by}(" in tests or (DOCS.parent / by).is_file(), (by, where)
+        assert tested.startswith("not yet") or by in known or f"def {by}(" in tests or (DOCS.parent / by).is_file(), (
+            by,
+            where,
+        )
 
 
 @pytest.mark.parametrize(
@@ -210,7 +213,7 @@ def test_columns_of_any_name_and_type_are_drawn():
     assert drawings[3].aspect == 8 / 6
     assert drawings[3].specification["encoding"]["color"]["scale"]["domain"] == [-7, 7]
     assert drawings[5].specification["encoding"]["x"]["type"] == "ordinal"
-    assert drawings[7].styles == ["ours", "printed"]
+    assert drawings[7].styles == ["done here", "as printed"]
     assert drawings[8].specification["encoding"]["y"]["title"] == "y.z[0]"
     assert drawings[8].specification["encoding"]["y"]["field"] == "y"
 

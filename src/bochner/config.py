@@ -23,7 +23,9 @@ UNITS = {
 
 ENGINES = ("threads", "processes", "dask")
 
-_defaults: dict[str, Any] = {"memory": "4GB", "block_rows": "auto", "progress": False, "engine": "threads"}
+HOST = 4 * 10**9  # bytes that "auto" means where rows are in the memory of the host
+
+_defaults: dict[str, Any] = {"memory": "auto", "block_rows": "auto", "progress": False, "engine": "threads"}
 _local = threading.local()
 
 
@@ -64,7 +66,8 @@ def set_config(
     Parameters
     ----------
     memory : str or int, default=None
-        Memory budget of one fit or transform: '4GB', '512MiB' or a number of bytes.
+        Memory budget of one fit or transform: '4GB', '512MiB' or a number of bytes; 'auto' is 4 GB on the host, and
+        three fifths of its memory on a GPU.
     block_rows : int or 'auto', default=None
         Rows of one block; 'auto' derives them from the memory budget.
     progress : bool, default=None
@@ -128,7 +131,9 @@ def config_context(**changes: Any) -> Iterator[None]:
 
 
 def bytes_of(size: str | int) -> int:
-    """The number of bytes that "4GB", "512MiB" or 4000000000 means."""
+    """The number of bytes that "4GB", "512MiB" or 4000000000 means; "auto" is that of the host."""
+    if size == "auto":
+        return HOST
     if isinstance(size, int) and not isinstance(size, bool) and size > 0:
         return size
     if isinstance(size, str):
@@ -142,4 +147,20 @@ def bytes_of(size: str | int) -> int:
 
 def memory_budget() -> int:
     """The memory setting of this thread, in bytes."""
-    return bytes_of(_settings()["memory"])
+    chosen = _settings()["memory"]
+    return device_room() or HOST if chosen == "auto" else bytes_of(chosen)
+
+
+def device_room() -> int:
+    """Bytes that "auto" means where rows are on a device; 0 where they are on the host."""
+    return getattr(_local, "room", 0)
+
+
+@contextmanager
+def room_context(room: int) -> Iterator[None]:
+    """Rows are on a device that has room for so many bytes, for the duration of a `with` block; 0 is the host."""
+    before, _local.room = device_room(), room
+    try:
+        yield
+    finally:
+        _local.room = before

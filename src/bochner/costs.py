@@ -282,3 +282,49 @@ def markdown() -> str:
     names = {"multipliers": "`dual` of losses with kinks"}
     lines += [f"| {names.get(name, f'`{name}`')} | {f.time} | {f.memory} |" for name, f in FORMULAS.items()]
     return "\n".join(lines)
+
+
+# ---- a cluster ----
+
+JOB = 1 << 14  # bytes of a map, settings and a plan, about
+TAKEN = 16  # large partials that the client takes in; workers join the others
+WIRE = 1.25e9  # bytes a second
+
+
+@dataclass(frozen=True)
+class ClusterCost:
+    """Seconds of the whole and of what is moved; bytes of one partial, and of all that moves."""
+
+    seconds: float
+    moving: float
+    partial: int
+    moved: float
+
+
+def partial_bytes(work: Work) -> int:
+    """The sums of one task, of all folds."""
+    return 8 * (folds_apart(work.features) if work.chooses else 1) * work.features**2
+
+
+def on_cluster(work: Work, workers: int, row_seconds: float, tasks: int = 4096, wire: float = WIRE) -> ClusterCost:
+    """A fit by sums whose rows are read where they are worked on, in so many seconds for each row and worker.
+
+    Every task gets the job and gives a partial; each merge moves one of its two, workers side by side, and the client
+    takes in a few.
+    """
+    partial = partial_bytes(work)
+    merges, last = max(tasks - TAKEN, 0), min(tasks, TAKEN)
+    moved = tasks * JOB + float(merges + last) * partial
+    moving = (merges / workers + last) * partial / wire + tasks * JOB / wire
+    return ClusterCost(work.rows * row_seconds / workers + moving, moving, partial, moved)
+
+
+def cluster_markdown() -> str:
+    """The formulas as the table of the documentation; f is the number of folds whose sums are kept apart."""
+    return "\n".join([
+        "| what moves | bytes | how often |", "|---|---|---|",
+        f"| the job: map, settings, plan | about {JOB >> 10} kB, whatever m | once for each task |",
+        "| rows, features, drawn weights | none | never, where workers read or make the rows |",
+        "| one partial of a merge | 8 f m² | once for each task, workers side by side |",
+        f"| partials that the client takes in | 8 f m² | at most {TAKEN} times, if they are above 16 MB |",
+    ])  # fmt: skip

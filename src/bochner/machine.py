@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import subprocess
+import sys
 import time
 from importlib import metadata
 from pathlib import Path
@@ -21,12 +22,19 @@ def machine() -> dict[str, Any]:
     return {
         "processor": processor(),
         "cores": threads.available(),
+        "gpu": gpu(),
         "instruction_set": describe()["instruction_set"],
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
         "commit": commit(),
         "date": time.strftime("%Y-%m-%d"),
     }
+
+
+def gpu() -> str | None:
+    """The first GPU, if torch is imported and sees one."""
+    torch = sys.modules.get("torch")
+    return str(torch.cuda.get_device_name(0)) if torch is not None and torch.cuda.is_available() else None
 
 
 def processor() -> str:

@@ -20,6 +20,7 @@ from .arrays import Array, cast, constant, contiguous, dtype_name, empty, is_csr
 from .ops import threads
 
 NEVER_ADDED = "the rows to take away were not all added before, with these features and weights."
+LIMIT = 2**61  # of exact sums
 SLAB, SLAB_OF_TENSORS = 8, 1024  # rows of a matrix worked on at a time: they stay in a cache, or fill a device
 
 
@@ -161,7 +162,9 @@ class Moments:
             sums += more
         total.rows += len(y)
         total.weight += len(y)
-        return total._guarded()
+        # No sum of so few products can overflow; on a device, to look at the sums is to wait for them.
+        safe = total.is_exact and total.rows << (16 * features.dtype.itemsize - 2) <= LIMIT
+        return total if safe else total._guarded()
 
     @property
     def is_exact(self) -> bool:
@@ -210,7 +213,7 @@ class Moments:
 
     def _guarded(self) -> Moments:
         """Refuse before int64 can overflow: the next sum as large as this one must still fit."""
-        if self.is_exact and _largest(self.gram) > 2**61:
+        if self.is_exact and _largest(self.gram) > LIMIT:
             raise OverflowError(f"after {self.rows} rows the integer sums are near the limit of 64 bits; use floats.")
         return self
 
@@ -333,6 +336,11 @@ class FoldedMoments:
     def rows(self) -> int:
         """Number of rows of all folds."""
         return sum(part.rows for part in self._parts)
+
+    @property
+    def gram(self) -> Array:
+        """Z'Z of the first fold that has rows, whose library and device are those of all."""
+        return self._parts[0].gram
 
     @property
     def features(self) -> int:

@@ -70,6 +70,13 @@ class Stream:
         digest = hashlib.blake2b(f"{int(seed)}:{name}".encode(), digest_size=8).digest()
         self.key = (int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little"))
 
+    @classmethod
+    def of_key(cls, key: tuple[int, int]) -> Stream:
+        """The stream with this key."""
+        stream = cls.__new__(cls)
+        stream.key = key
+        return stream
+
     def _blocks(self, features: np.ndarray, block: np.ndarray | int, turn: int = 0) -> np.ndarray:
         """Four words for each feature: the counter is (block, turn, low and high half of the feature's index)."""
         counter = np.empty((len(features), 4), dtype=np.uint32)
@@ -80,6 +87,8 @@ class Stream:
     def bits(self, start: int, stop: int, width: int = 1) -> np.ndarray:
         """uint32 words, shape (stop - start, width)."""
         blocks = -(-width // 4)
+        if blocks == 1:  # as for priorities of rows, of which there are many
+            return self._blocks(np.arange(start, stop, dtype=np.int64), 0)[:, :width]
         features = np.repeat(np.arange(start, stop, dtype=np.int64), blocks)
         words = self._blocks(features, np.tile(np.arange(blocks, dtype=np.uint32), stop - start))
         return words.reshape(stop - start, 4 * blocks)[:, :width]

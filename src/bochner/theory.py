@@ -19,38 +19,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from .arrays import to_numpy
 from .bases.base import Basis
-from .kernels import maximum_moment
 from .lazy import collections, is_lazy
-from .losses import CLASSIFYING, loss_of
+from .maxout_theory import (
+    RiskBound,
+    constants_of,
+    maxout_bound,
+    maxout_features,
+    maxout_rate,
+    maxout_supremum,
+    require_delta,
+)
 from .streams import sample_rows
 from .validation import require_integer, require_positive
 
-
-@dataclass(frozen=True)
-class RiskBound:
-    """A bound on the excess risk, 2 estimation + approximation, that holds with probability 1 - 2 delta or more.
-
-    Attributes
-    ----------
-    estimation : float
-        What n rows cost.
-    approximation : float
-        What m features cost.
-
-    Examples
-    --------
-    >>> from bochner.theory import RiskBound
-    >>> RiskBound(estimation=0.1, approximation=0.3).total
-    0.5
-    """
-
-    estimation: float
-    approximation: float
-
-    @property
-    def total(self) -> float:
-        """The bound itself: 2 estimation + approximation."""
-        return 2.0 * self.estimation + self.approximation
+__all__ = [
+    "KernelError", "RiskBound", "features_needed", "intrinsic_dimension", "kernel_error", "kitchen_sinks_bound",
+    "l2_approximation", "maxout_bound", "maxout_features", "maxout_rate", "maxout_supremum", "uniform_approximation",
+]  # fmt: skip
 
 
 def kitchen_sinks_bound(
@@ -98,13 +83,8 @@ def kitchen_sinks_bound(
     >>> round(kitchen_sinks_bound(10**6, 10**4, max_coefficient=1.0, loss="hinge").total, 4)
     0.0514
     """
-    _require_delta(delta)
-    if (loss is None) == (lipschitz is None):
-        raise ValueError("give either a loss or its Lipschitz constant.")
-    if loss is not None:
-        known = loss_of(loss, CLASSIFYING)
-        lipschitz, loss_at_zero = known.lipschitz(max_coefficient), known.at_zero()
-    assert lipschitz is not None
+    require_delta(delta)
+    lipschitz, loss_at_zero = constants_of(loss, lipschitz, loss_at_zero, max_coefficient)
     scale = lipschitz * max_coefficient
     estimation = (4.0 * scale + 2.0 * abs(loss_at_zero) + scale * np.sqrt(2.0 * np.log(1.0 / delta))) / np.sqrt(n)
     return RiskBound(float(estimation), lipschitz * l2_approximation(m, norm=max_coefficient, delta=delta))
@@ -135,7 +115,7 @@ def l2_approximation(m: int, *, norm: float = 1.0, delta: float = 0.05) -> float
     >>> round(l2_approximation(10_000), 4)
     0.0345
     """
-    _require_delta(delta)
+    require_delta(delta)
     return float(norm * (1.0 + np.sqrt(2.0 * np.log(1.0 / delta))) / np.sqrt(require_integer("m", m)))
 
 
@@ -175,52 +155,9 @@ def uniform_approximation(
     >>> round(uniform_approximation(10_000, lipschitz=1.0, radius=1.0, weight_moment=4.0), 4)
     0.1045
     """
-    _require_delta(delta)
+    require_delta(delta)
     spread = 4.0 * lipschitz * radius * np.sqrt(weight_moment)
     return float(norm * (np.sqrt(2.0 * np.log(1.0 / delta)) + spread) / np.sqrt(require_integer("m", m)))
-
-
-def maxout_rate(
-    n: int, m: int, *, pool_size: int, intrinsic_dimension: float, dimension: int, delta: float = 0.05
-) -> dict[str, float]:
-    """Return the rates of Theorem 2 of the maxout paper, without its constants, which are not given.
-
-        estimation ~ sqrt(sigma^2(q) / n);   approximation ~ sqrt((d_M log(sqrt(d)/delta) + log(q + 1) + log m) / m),
-
-    with the union over the m units (log m) that its Lemma 3 leaves out.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    m : int
-        Number of features.
-    pool_size : int
-        Number q of projections of a unit.
-    intrinsic_dimension : float
-        Dimension d_M of the set that rows lie on.
-    dimension : int
-        Number d of columns.
-    delta : float, default=0.05
-        Probability that the bound fails.
-
-    Returns
-    -------
-    dict
-        'estimation' and 'approximation'.
-
-    Examples
-    --------
-    >>> from bochner.theory import maxout_rate
-    >>> sorted(maxout_rate(10_000, 1000, pool_size=4, intrinsic_dimension=5.0, dimension=20))
-    ['approximation', 'estimation']
-    """
-    _require_delta(delta)
-    complexity = intrinsic_dimension * np.log(np.sqrt(dimension) / delta) + np.log(pool_size + 1) + np.log(m)
-    return {
-        "estimation": float(np.sqrt(maximum_moment(pool_size, 2) / n)),
-        "approximation": float(np.sqrt(complexity / m)),
-    }
 
 
 def features_needed(basis: Basis, error: float, delta: float = 0.05) -> int:
@@ -252,7 +189,7 @@ def features_needed(basis: Basis, error: float, delta: float = 0.05) -> int:
     1476
     """
     require_positive("error", error)
-    _require_delta(delta)
+    require_delta(delta)
     check_is_fitted(basis)
     bounds = basis.bounds
     if np.isfinite(bounds.product) and not bounds.floor:
@@ -403,8 +340,3 @@ def intrinsic_dimension(X: ArrayLike, *, neighbors: int = 15) -> float:
     distances = NearestNeighbors(n_neighbors=k + 1).fit(X).kneighbors(X)[0][:, 1:]
     logarithms = np.log(distances[:, -1:] / distances[:, :-1])
     return float(1.0 / np.mean(logarithms))
-
-
-def _require_delta(delta: float) -> None:
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta must be between 0 and 1; got {delta!r}.")

@@ -385,9 +385,7 @@ def test_projections_that_are_kept_are_few(precision):
     for basis in (RandomMaxout(40_000, structured=True), RandomFourier(40_000, kernel=kernels.Laplacian(2.0))):
         basis.set_params(precision=precision, random_state=0).fit(np.eye(5, dtype=np.float32))
         units, _, projections = basis.map_.units
-        for (start, stop), _ in basis.map_.work(
-            np.empty((2000, 5)), 0, units, basis.map_.is_fused(np.dtype(np.float64))
-        ):
+        for (start, stop), _ in basis.map_.work(np.empty((2000, 5)), 0, units, basis.map_.is_fused(np.empty((1, 5)))):
             assert (stop - start) * projections <= max(8192, projections)
 
 

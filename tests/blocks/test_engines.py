@@ -214,8 +214,8 @@ def test_sums_of_partitions_are_the_same_for_any_number_of_workers():
 
 
 def test_engines_are_named():
-    with pytest.raises(ValueError, match="engine must be one of 'threads', 'processes'"):
-        bochner.set_config(engine="dask")
+    with pytest.raises(ValueError, match="engine must be one of 'threads', 'processes', 'dask'"):
+        bochner.set_config(engine="ray")
 
 
 def test_labels_and_weights_go_to_workers():

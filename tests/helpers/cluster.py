@@ -10,6 +10,8 @@ import dask
 import numpy as np
 from distributed import Client, LocalCluster
 
+import bochner
+from bochner import ops
 from bochner.blocks import Block, Blocks
 
 # Nobody may think that it was the rows that killed a worker, however often that happens.
@@ -80,3 +82,25 @@ def quiet(client, seconds=10.0):
             return True
         time.sleep(0.1)
     return False
+
+
+# ---- what is done to workers and to partitions ----
+
+
+def narrow(block):
+    return block[:, :-1]
+
+
+def with_gap(block):
+    block = block.copy()
+    block[-1, 0] = np.nan
+    return block
+
+
+def change_version(version):
+    bochner.__version__, before = version, bochner.__version__
+    return before
+
+
+def use_definitions(yes):
+    ops.use_backends(*(["reference"] if yes else ["native", "reference"]))

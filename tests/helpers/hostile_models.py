@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,9 @@ import bochner
 from bochner import RandomFeatureClassifier as Classifier
 from bochner import RandomFeatureRegressor as Regressor
 from bochner.losses import Huber
+from bochner.models.auto import base as auto
+from bochner.models.auto import deviations
+from bochner.models.auto.search import Chain
 from bochner.solvers import SGD, Adam, DoublyStochastic
 
 rng = np.random.default_rng(5)
@@ -124,6 +128,9 @@ def automatic():
     frame = FRAME.assign(d=DAYS)
     table = bochner.read(frame.assign(y=Y), target="y", missing="mean")
     yield "auto table", Kind(bochner.AutoRegressor(**few).fit(table), frame)
+    chains = (Chain("effects", 1.0, 1.0, "diagonal"),)
+    with patch.object(auto, "CHAINS", chains), patch.multiple(deviations, FEWEST=10, CLEAR=-1e9):
+        yield "auto effects", Kind(bochner.AutoRegressor(**few).fit(frame, Y), frame)
 
 
 def distributions():

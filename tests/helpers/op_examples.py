@@ -286,6 +286,11 @@ EXAMPLES = {
         ]
         + [(codes(r, (65, 9), t), 5) for t in CODES]
     ),
+    "normal_int8": lambda r: [
+        (np.empty((1, 1), t), (123456789, 4087654321), start, start + count, width)
+        for t in (np.float32, np.uint8)
+        for start, count, width in ((0, 3, 1), (7, 40, 9), ((1 << 32) - 2, 5, 16))
+    ],
     "philox": lambda r: [(integers(r, (n, 4), 32, np.uint32), (123456789, 987654321)) for n in (1, 63, 64, 65, 1000)],
     "project_phase": lambda r: [
         (codes(r, (6, d), t), integers(r, (5, d), 32, np.uint32)) for d in (1, 300) for t in CODES
@@ -324,6 +329,7 @@ EXAMPLES = {
         ]
         + [(np.full((1000, 3), extreme, t), np.full((1000, 2), -128, np.int8)) for extreme, t in EXTREMES]
         + [(integers(r, (50, 7), 8, np.int8), r.choice([-1, 1], (50, 3)))]
+        + [(integers(r, (50, 7), 8, t), r.integers(-9, 10, (50, 3)) / 4.0) for t in (np.int8, np.int16)]
         + [(r.standard_normal((50, 7)).astype(t), r.standard_normal((50, 2))) for t in FLOATS]
     ),
     "scores": lambda r: [  # whole numbers, so that the order of sums does not matter

@@ -611,7 +611,7 @@ def test_bad_input_gets_a_sentence():
         ({"alpha": "best"}, "alpha='best' is not known"),
         ({"alpha": [1.0, -1.0]}, "alpha, if it is a list, must hold positive finite numbers"),
         ({"precision": "int7"}, "precision='int7' is not known"),
-        ({"device": "cuda"}, "device='cuda' is not available"),
+        ({"device": "gpu"}, "device must be None, 'cpu', 'cuda' or 'cuda:1'; got 'gpu'"),
         ({"max_coefficient": 0.0}, "max_coefficient must be a positive finite number"),
         ({"basis": "fourrier"}, "did you mean 'fourier'"),
         ({"basis": 3}, "basis must be one of bochner's bases"),

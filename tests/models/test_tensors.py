@@ -19,7 +19,9 @@ from bochner import (
     arrays,
     config_context,
 )
+from bochner.arrays import to_numpy
 from helpers.cases import CASES, SPARSE
+from helpers.devices import DEVICE, tensor
 from helpers.places import ROOT
 
 pytestmark = pytest.mark.torch
@@ -73,7 +75,7 @@ def quietly(model, *data):
 
 def both(torch, model, X, y, weight=None):
     """The model fitted to arrays, and to tensors without leaving torch."""
-    tensors = [None if part is None else torch.from_numpy(part) for part in (X, y, weight)]
+    tensors = [None if part is None else tensor(part) for part in (X, y, weight)]
     mine = clone(model)
     with in_torch(torch):
         quietly(mine, *tensors)
@@ -82,9 +84,9 @@ def both(torch, model, X, y, weight=None):
 
 def require_close(torch, found, expected, loose):
     assert isinstance(found, torch.Tensor)
-    assert found.device.type == "cpu"
+    assert found.device.type == DEVICE.partition(":")[0]
     right = np.asarray(expected)
-    np.testing.assert_allclose(found.numpy(), right, rtol=loose, atol=loose * np.abs(right).max(initial=1.0))
+    np.testing.assert_allclose(to_numpy(found), right, rtol=loose, atol=loose * np.abs(right).max(initial=1.0))
 
 
 def require_same_sums(torch, mine, theirs):
@@ -94,7 +96,7 @@ def require_same_sums(torch, mine, theirs):
         assert isinstance(found, torch.Tensor)
         if expected.dtype.kind == "i":
             assert found.dtype == torch.int64
-            assert np.array_equal(found.numpy(), expected)
+            assert np.array_equal(to_numpy(found), expected)
 
 
 # ---- every basis ----
@@ -110,7 +112,7 @@ def test_features_of_every_basis(name, dtype, precision, torch):
         pytest.skip("orthogonal directions come from a float factorisation")
     X, _, _ = table(kind=dtype)
     basis = clone(CASES[name]).set_params(n_components=24, precision=precision, random_state=0)
-    rows = torch.from_numpy(X)
+    rows = tensor(X)
     with in_torch(torch, most=500):
         features = basis.fit(rows).transform(rows)
         again = basis.map_(rows)
@@ -118,10 +120,10 @@ def test_features_of_every_basis(name, dtype, precision, torch):
     assert clone(basis).fit(X).identity() == basis.identity()
     assert torch.equal(features, again)
     if precision:
-        assert np.array_equal(features.numpy(), expected)
-        assert features.numpy().dtype == expected.dtype
+        assert np.array_equal(to_numpy(features), expected)
+        assert to_numpy(features).dtype == expected.dtype
     else:
-        assert features.numpy().dtype == expected.dtype
+        assert to_numpy(features).dtype == expected.dtype
         require_close(torch, features, expected, 2e-5 if dtype == "float32" else 1e-12)
 
 
@@ -131,9 +133,9 @@ def test_codes_of_hashing(precision, center, torch):
     X, _, _ = table()
     hasher = MaxoutHash(24, center=center, precision=precision, random_state=0).fit(X)
     with in_torch(torch):
-        codes = hasher.transform(torch.from_numpy(X))
-    assert np.array_equal(codes.numpy(), hasher.transform(X))
-    assert np.array_equal(hasher.encode(torch.from_numpy(X)), hasher.encode(X))
+        codes = hasher.transform(tensor(X))
+    assert np.array_equal(to_numpy(codes), hasher.transform(X))
+    assert np.array_equal(hasher.encode(tensor(X)), hasher.encode(X))
 
 
 @pytest.mark.parametrize("name", ["fourier", "fastfood", "maxout", "maxout structured", "gated", "ridge relu"])
@@ -143,9 +145,9 @@ def test_models_of_every_kind_of_basis(name, torch):
     theirs, mine = both(torch, RandomFeatureRegressor(basis, scale="robust", linear=True), X, y)
     assert mine.basis_.identity() == theirs.basis_.identity()
     assert mine.alpha_ == pytest.approx(theirs.alpha_, rel=1e-4)
-    require_close(torch, mine.predict(torch.from_numpy(X)), theirs.predict(X), 1e-6)
+    require_close(torch, mine.predict(tensor(X)), theirs.predict(X), 1e-6)
     theirs, mine = both(torch, RandomFeatureClassifier(basis), X, labels)
-    require_close(torch, mine.decision_function(torch.from_numpy(X)), theirs.decision_function(X), 1e-6)
+    require_close(torch, mine.decision_function(tensor(X)), theirs.decision_function(X), 1e-6)
 
 
 # ---- every exact solver, precision and penalty ----
@@ -162,10 +164,10 @@ def test_regression(solver, precision, alpha, torch):
     theirs, mine = both(torch, model, X, y)
     assert mine.basis_.identity() == theirs.basis_.identity()
     assert mine.alpha_ == pytest.approx(theirs.alpha_, rel=1e-4)
-    rows = torch.from_numpy(X)
+    rows = tensor(X)
     with in_torch(torch):
         found = mine.predict(rows)
-        score = mine.score(rows, torch.from_numpy(y))
+        score = mine.score(rows, tensor(y))
     require_close(torch, found, theirs.predict(X), 1e-5)
     assert score == pytest.approx(theirs.score(X, y), rel=1e-5)
     if solver == "cholesky":
@@ -185,12 +187,12 @@ def test_classification(solver, precision, labels_as, torch):
     model = RandomFeatureClassifier(RandomFourier(60, random_state=0), solver=solver, precision=precision)
     theirs, mine = both(torch, model, X, y)
     assert np.array_equal(mine.classes_, theirs.classes_)
-    rows = torch.from_numpy(X)
+    rows = tensor(X)
     with in_torch(torch):
         found, scores, probabilities = mine.predict(rows), mine.decision_function(rows), mine.predict_proba(rows)
-        score = mine.score(rows, torch.from_numpy(y))
-    assert found.dtype == torch.from_numpy(y).dtype
-    assert np.array_equal(found.numpy(), theirs.predict(X))
+        score = mine.score(rows, tensor(y))
+    assert found.dtype == tensor(y).dtype
+    assert np.array_equal(to_numpy(found), theirs.predict(X))
     require_close(torch, scores, theirs.decision_function(X), 1e-5)
     require_close(torch, probabilities, theirs.predict_proba(X), 1e-3)
     assert score == pytest.approx(theirs.score(X, y))
@@ -205,7 +207,7 @@ def test_other_types_of_rows(kind, precision, torch):
     X, y, labels = table(kind=kind)
     for model, target in ((RandomFeatureRegressor, y), (RandomFeatureClassifier, labels)):
         theirs, mine = both(torch, model(RandomMaxout(40, random_state=0), precision=precision), X, target)
-        found = mine.predict(torch.from_numpy(X))
+        found = mine.predict(tensor(X))
         if model is RandomFeatureRegressor:
             require_close(torch, found, theirs.predict(X), 2e-3 if kind == "float32" else 1e-5)
         assert mine.basis_.identity() == theirs.basis_.identity()
@@ -221,11 +223,11 @@ def test_weights_and_several_outputs(solver, torch):
     basis = RandomFourier(40, random_state=0)
     several = np.stack([y, y**2], axis=1)
     theirs, mine = both(torch, RandomFeatureRegressor(basis, solver=solver), X, several, weight)
-    require_close(torch, mine.predict(torch.from_numpy(X)), theirs.predict(X), 1e-5)
+    require_close(torch, mine.predict(tensor(X)), theirs.predict(X), 1e-5)
     for class_weight in ("balanced", {0: 2.0, 1: 1.0, 2: 0.0}):
         model = RandomFeatureClassifier(basis, solver=solver, class_weight=class_weight)
         theirs, mine = both(torch, model, X, labels, weight)
-        require_close(torch, mine.decision_function(torch.from_numpy(X)), theirs.decision_function(X), 1e-5)
+        require_close(torch, mine.decision_function(tensor(X)), theirs.decision_function(X), 1e-5)
 
 
 def test_classes_are_calibrated_by_a_second_fit_where_memory_is_scarce(torch):
@@ -233,18 +235,18 @@ def test_classes_are_calibrated_by_a_second_fit_where_memory_is_scarce(torch):
     model = RandomFeatureClassifier(RandomFourier(60, random_state=0), solver="cg")
     with config_context(memory=400_000):
         theirs, mine = both(torch, model, X, labels)
-    require_close(torch, mine.predict_proba(torch.from_numpy(X)), theirs.predict_proba(X), 1e-3)
+    require_close(torch, mine.predict_proba(tensor(X)), theirs.predict_proba(X), 1e-3)
 
 
 def test_only_samples_leave_torch(torch):
     """Of many rows no more than a sample of 2000 is ever on the host; the sums are made where the rows are."""
     X, y, labels = table(n=arrays.FEW_ROWS + 1000, kind="float32")
-    rows = torch.from_numpy(X)
+    rows = tensor(X)
     for precision in (None, "int8"):
         basis = RandomFourier(32, precision=precision, random_state=0)
         with in_torch(torch, most=2000):
-            regressor = quietly(RandomFeatureRegressor(basis), rows, torch.from_numpy(y))
-            classifier = quietly(RandomFeatureClassifier(basis), rows, torch.from_numpy(labels))
+            regressor = quietly(RandomFeatureRegressor(basis), rows, tensor(y))
+            classifier = quietly(RandomFeatureClassifier(basis), rows, tensor(labels))
             regressor.predict(rows)
             classifier.predict(rows)
             classifier.predict_proba(rows)
@@ -259,13 +261,13 @@ def test_only_samples_leave_torch(torch):
 
 def test_what_was_learned_is_of_the_library_of_x(torch):
     X, y, labels = table()
-    rows, basis = torch.from_numpy(X), RandomFourier(40, random_state=0)
-    regressor = quietly(RandomFeatureRegressor(basis, linear=True), rows, torch.from_numpy(y))
+    rows, basis = tensor(X), RandomFourier(40, random_state=0)
+    regressor = quietly(RandomFeatureRegressor(basis, linear=True), rows, tensor(y))
     for name in ("coef_", "linear_coef_"):
         assert isinstance(getattr(regressor, name), torch.Tensor)
     assert isinstance(regressor.intercept_, float)
     assert isinstance(regressor.moments_.gram, torch.Tensor)
-    classifier = quietly(RandomFeatureClassifier(basis), rows, torch.from_numpy(labels))
+    classifier = quietly(RandomFeatureClassifier(basis), rows, tensor(labels))
     assert isinstance(classifier.intercept_, torch.Tensor)
     for value in (classifier.classes_, classifier.feature_importances_, regressor.feature_importances_):
         assert isinstance(value, np.ndarray)
@@ -279,12 +281,12 @@ def test_predictions_are_of_the_library_of_the_rows_to_predict(torch, tmp_path):
     import bochner
 
     X, y, labels = table()
-    rows, basis = torch.from_numpy(X), RandomFourier(40, random_state=0)
-    mine = quietly(RandomFeatureRegressor(basis), rows, torch.from_numpy(y))
+    rows, basis = tensor(X), RandomFourier(40, random_state=0)
+    mine = quietly(RandomFeatureRegressor(basis), rows, tensor(y))
     theirs = quietly(RandomFeatureRegressor(basis), X, y)
     assert isinstance(mine.predict(X), np.ndarray)
     assert isinstance(mine.predict(X, return_std=True)[1], np.ndarray)
-    np.testing.assert_allclose(mine.predict(X), mine.predict(rows).numpy(), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(mine.predict(X), to_numpy(mine.predict(rows)), rtol=1e-9, atol=1e-9)
     require_close(torch, theirs.predict(rows), theirs.predict(X), 1e-9)
     require_close(torch, theirs.predict(rows, return_std=True)[1], theirs.predict(X, return_std=True)[1], 1e-6)
     mine.save(tmp_path / "m.bochner", sums=True)
@@ -298,7 +300,7 @@ def test_predictions_are_of_the_library_of_the_rows_to_predict(torch, tmp_path):
 def test_rows_are_added_and_forgotten(torch):
     X, _, labels = table()
     basis = RandomFourier(40, bandwidth=2.0, precision="int8", random_state=0)
-    rows, targets = torch.from_numpy(X), torch.from_numpy(labels)
+    rows, targets = tensor(X), tensor(labels)
     model = RandomFeatureClassifier(basis, scale=None, linear=False)
     whole = quietly(clone(model), rows, targets)
     with in_torch(torch):
@@ -316,7 +318,7 @@ def test_sums_of_arrays_and_tensors_add(torch):
     model = RandomFeatureClassifier(basis)
     whole = quietly(clone(model), X, labels)
     first, second = slice(0, 150), slice(150, None)
-    rows, targets = torch.from_numpy(X), torch.from_numpy(labels)
+    rows, targets = tensor(X), tensor(labels)
     mine = clone(model).partial_fit(rows[first], targets[first]).partial_fit(X[second], labels[second])
     theirs = clone(model).partial_fit(X[first], labels[first])
     theirs.merge(clone(model).partial_fit(rows[second], targets[second]))
@@ -329,7 +331,7 @@ def test_sums_of_arrays_and_tensors_add(torch):
 def test_models_of_tensors_are_told_and_exported(torch, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     X, y, _ = table()
-    model = quietly(RandomFeatureRegressor(RandomFourier(40, random_state=0)), torch.from_numpy(X), torch.from_numpy(y))
+    model = quietly(RandomFeatureRegressor(RandomFourier(40, random_state=0)), tensor(X), tensor(y))
     assert "cholesky" in model.explain_fit()
     model.to_onnx(tmp_path / "m.onnx", dtype="float64")
     (found,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": X})
@@ -342,16 +344,16 @@ def test_linear_functions_around_rows(name, torch):
     basis = clone(CASES[name]).set_params(n_components=40, random_state=0)
     theirs, mine = both(torch, RandomFeatureRegressor(basis, linear=True, alpha=1.0), X, np.stack([y, -y], axis=1))
     with in_torch(torch):
-        found = mine.local_coefficients(torch.from_numpy(X))
+        found = mine.local_coefficients(tensor(X))
     require_close(torch, found, theirs.local_coefficients(X), 1e-6)
 
 
 def test_rows_are_not_changed_and_have_no_gradient(torch):
     X, y, _ = table()
-    rows = torch.from_numpy(X.copy()).requires_grad_()
-    found = quietly(RandomFeatureRegressor(RandomFourier(20, random_state=0)), rows, torch.from_numpy(y)).predict(rows)
+    rows = tensor(X.copy()).requires_grad_()
+    found = quietly(RandomFeatureRegressor(RandomFourier(20, random_state=0)), rows, tensor(y)).predict(rows)
     assert not found.requires_grad
-    assert np.array_equal(rows.detach().numpy(), X)
+    assert np.array_equal(to_numpy(rows), X)
 
 
 # ---- what torch has no version of is refused by name ----
@@ -359,7 +361,7 @@ def test_rows_are_not_changed_and_have_no_gradient(torch):
 
 def test_what_is_refused(torch, tmp_path):
     X, y, labels = table(n=60)
-    rows, targets = torch.from_numpy(X), torch.from_numpy(y)
+    rows, targets = tensor(X), tensor(y)
     basis = RandomFourier(20, random_state=0)
     refused = [
         (RandomFeatureRegressor(basis, solver="sgd"), targets, r"no torch version of solver='sgd'"),
@@ -407,6 +409,6 @@ def test_features_are_made_on_the_device_of_the_rows(name, precision, torch):
         pytest.skip("orthogonal directions come from a float factorisation")
     X, _, _ = table()
     made = clone(CASES[name]).set_params(n_components=24, precision=precision, random_state=0).fit(X).map_
-    features = made.evaluate(torch.from_numpy(X).to("meta"))
+    features = made.evaluate(tensor(X).to("meta"))
     assert features.device.type == "meta"
     assert features.shape == (len(X), 24)

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bochner import ops, streams
-from bochner.arrays import like
+from bochner.arrays import like, to_numpy
 from helpers.backend_battery import check_all_examples, check_every_version_is_tried, check_op, some_rows, version_for
+from helpers.devices import DEVICE, KERNELS, tensor
 from helpers.op_examples import ALGEBRA, EXAMPLES
 from helpers.toy_backend import TOY
 
@@ -29,26 +30,36 @@ def examples(name, seed):
 
 
 def backend_of(name):
-    if name == "torch":
+    if name in ("torch", "cuda"):
         pytest.importorskip("torch")
         ops.dispatch.load_torch()
     return ops.BACKENDS[name]
 
 
+# Named here, because only who has torch can ask the backend.
+ON_GPUS = (
+    "cross", "dense_cos_sin", "dense_maxout", "dense_winners", "fastfood", "fastfood_cos_sin", "float_gram", "fwht",
+    "gram", "normal_int8",
+    "project", "project_cos_sin", "project_lookup", "project_maxout", "project_threshold", "project_winners",
+)  # fmt: skip
 HERE = (ops.native.BACKEND, ops.dispatch.REFERENCE, TOY)
 SERVED = [
     *((backend.name, name) for backend in HERE for name in backend.versions),
     *(pytest.param("torch", name, marks=pytest.mark.torch) for name in ops.OPS),
+    *(pytest.param("cuda", name, marks=pytest.mark.torch) for name in ON_GPUS if KERNELS),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("backend", "name"), SERVED)
 def test_an_op_equals_its_definition(backend, name):
-    check_all_examples(backend_of(backend), name)
+    interpreted = backend == "cuda" and not DEVICE.startswith("cuda")  # slowly, so only some of them
+    check_all_examples(backend_of(backend), name, 5 if interpreted else 1)
     check_every_version_is_tried(backend_of(backend), name)
 
 
-@pytest.mark.parametrize(("backend", "name"), SERVED)
+@pytest.mark.parametrize(
+    ("backend", "name"), SERVED if DEVICE.startswith("cuda") else SERVED[: len(SERVED) - len(ON_GPUS) * KERNELS]
+)
 @given(data=st.data())
 @settings(max_examples=15, deadline=None)
 def test_an_op_equals_its_definition_for_any_rows(backend, name, data):
@@ -62,6 +73,12 @@ def test_an_op_equals_its_definition_for_any_rows(backend, name, data):
     if data.draw(st.booleans()) and name not in ALGEBRA and name != "phase":  # which takes the bits of neighbours
         arguments = (np.asfortranarray(arguments[0]), *arguments[1:])
     check_op(backend_of(backend), name, arguments, seed)
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(not KERNELS, reason="there is no GPU, and TRITON_INTERPRET is not 1")
+def test_the_ops_of_gpus_are_tested():
+    assert set(backend_of("cuda").versions) == set(ON_GPUS)
 
 
 @pytest.mark.torch
@@ -126,12 +143,12 @@ def test_native_says_where_the_definition_takes_over():
 @pytest.mark.torch
 def test_tensors_have_no_other_backend_than_torch():
     torch = pytest.importorskip("torch")
-    z = torch.ones(5, 3, dtype=torch.int8)
+    z = torch.ones(5, 3, dtype=torch.int8, device=DEVICE)
     for names in (("native",) if ops.native.INSTALLED else (), ("reference",), ("torch",)):
         with ops.backend_context(*names):
             assert isinstance(ops.gram(z), torch.Tensor)
-            assert isinstance(ops.gram(z.numpy()), np.ndarray)
-            assert ops.describe()["torch"]["gram"] == "torch (dense; sparse is refused)"
+            assert isinstance(ops.gram(to_numpy(z)), np.ndarray)
+            assert ops.describe()["torch"]["gram"].endswith("torch (dense; sparse is refused)")
     with pytest.raises(LookupError, match="the op 'gram' for sparse float32 arrays of torch"):
         ops.gram(torch.ones(5, 3).to_sparse())
     assert isinstance(ops.gram(torch.ones(5, 3)), torch.Tensor)
@@ -145,9 +162,9 @@ def test_weights_may_be_arrays_and_are_put_where_the_rows_are():
     x, w, phases = rng.standard_normal((4, 3)), rng.standard_normal((5, 3)), np.zeros(1)
     w.flags.writeable = False
     expected = ops.dense_cos_sin(x, w, phases, np.float64(0.5))
-    for rows in (torch.from_numpy(x), torch.nn.Parameter(torch.from_numpy(x))):
+    for rows in (tensor(x), torch.nn.Parameter(tensor(x))):
         found = ops.dense_cos_sin(rows, w, phases, np.float64(0.5))
-        np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(to_numpy(found), expected, rtol=1e-12, atol=1e-12)
     assert like(np.float32(2), torch.ones(1)).dtype == torch.float32
 
 
@@ -155,16 +172,16 @@ def test_weights_may_be_arrays_and_are_put_where_the_rows_are():
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int8"])
 def test_rows_of_tensors_have_the_hashes_of_arrays(dtype):
     """Bit for bit: the folds of a fit do not hang on the library of its rows."""
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     from bochner.ops.torch_reference import row_hashes
 
     x = (40 * np.random.default_rng(0).standard_normal((500, 7))).astype(dtype)
     x[3:6], x[7, 2] = x[2], 0
     expected = streams.row_hashes(-x if dtype == "float64" else x)
-    found = row_hashes(torch.from_numpy(-x if dtype == "float64" else x))
-    assert np.array_equal(found.numpy().view(np.uint64), expected)
+    found = row_hashes(tensor(-x if dtype == "float64" else x))
+    assert np.array_equal(to_numpy(found).view(np.uint64), expected)
     for folds in (2, 3, 5, 1000):
-        assert np.array_equal(ops.row_folds(torch.from_numpy(x), folds).numpy(), ops.row_folds(x, folds))
+        assert np.array_equal(to_numpy(ops.row_folds(tensor(x), folds)), ops.row_folds(x, folds))
 
 
 @pytest.mark.torch

@@ -21,6 +21,7 @@ from bochner.solvers import (
     solve_several,
 )
 from bochner.streams import Stream
+from helpers.devices import tensor
 
 pytestmark = pytest.mark.torch
 ALPHAS = 10.0 ** np.arange(-3.0, 3.0)
@@ -109,7 +110,7 @@ def test_features_sums_penalty_solution_and_predictions(kind, weighted, torch):
     X, y, weight = rows("float32" if kind == "float32" else "float64")
     y = np.sign(y).astype(np.int8) if kind == "int8" else y
     weight = weight if weighted else None
-    mine = [None if part is None else torch.from_numpy(part) for part in (X, y, weight)]
+    mine = [None if part is None else tensor(part) for part in (X, y, weight)]
     with tensors_only(torch):
         results = fitted(features(mine[0]), *mine[1:], scale)
     for value in (*vars(results[0]).values(), *results[3]):
@@ -156,21 +157,21 @@ def solutions(Z, y, weight, intercept, alpha):
 def test_every_exact_solver(weighted, intercept, torch):
     X, y, weight = rows("float64")
     weight = weight if weighted else None
-    mine = [None if part is None else torch.from_numpy(part) for part in (X, y, weight)]
+    mine = [None if part is None else tensor(part) for part in (X, y, weight)]
     with tensors_only(torch):
         found, told = solutions(float_features(mine[0]), *mine[1:], intercept, 0.1)
     assert all(is_torch(part) for part in found)
     expected, right = solutions(float_features(X), y, weight, intercept, 0.1)
     np.testing.assert_allclose(told, right, rtol=1e-8)
     for mine, theirs in zip(found, expected, strict=True):
-        np.testing.assert_allclose(mine.numpy(), theirs, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(to_numpy(mine), theirs, rtol=1e-6, atol=1e-7)
 
 
 def test_what_is_forgotten_or_shifted(torch):
     """Integer sums subtract without a trace; other rows are refused; targets move."""
     X, y, _ = rows("float64")
-    tensor = torch.from_numpy(X)
-    Z, targets = integer_features(tensor), torch.from_numpy(np.sign(y).astype(np.int8))
+    rows_there = tensor(X)
+    Z, targets = integer_features(rows_there), tensor(np.sign(y).astype(np.int8))
     whole, part = Moments.of(Z, targets), Moments.of(Z[:60], targets[:60])
     left, rest = whole - part, Moments.of(Z[60:], targets[60:])
     for name in ("sum_z", "sum_y", "gram", "cross", "square"):
@@ -180,7 +181,7 @@ def test_what_is_forgotten_or_shifted(torch):
         part - whole
     moved = whole.shifted_targets(np.array([1.0, -2.0]))
     assert is_torch(moved.square)
-    again = Moments.of(Z, targets + torch.tensor([1, -2], dtype=torch.int8))
+    again = Moments.of(Z, targets + tensor(np.array([1, -2], np.int8)))
     assert bool((moved.square == again.square).all() and (moved.cross == again.cross).all())
     gram = torch.eye(4)
     gram[1, 2] = float("nan")

@@ -178,7 +178,7 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         self._n_features_out = self._m
 
     @by_partitions
-    def transform(self, X: MatrixLike) -> Any:
+    def transform(self, X: MatrixLike) -> Rows:
         """Compute the features of the rows of X.
 
         Parameters

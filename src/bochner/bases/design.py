@@ -69,7 +69,7 @@ class Design:
         return self.map.entries
 
     @property
-    def scale_(self) -> Any:
+    def scale_(self) -> float | np.ndarray:
         """What columns are multiplied by: a number, or one for each column where the linear part has its own."""
         return self.map.scale
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -39,7 +38,7 @@ def different_rows(rows: Rows) -> Rows:
     return rows[list(seen.values())]
 
 
-def largest_size(X: Any) -> float:
+def largest_size(X: Rows) -> float:
     """max |x|, without a copy of X."""
     return max(float(X.max()), -float(X.min())) if min(X.shape) else 0.0
 

@@ -109,7 +109,9 @@ def large(rows: int) -> list[Entry]:
 
 def fitted(blocks: Blocks, n_jobs: int | None = None) -> RandomFeatureRegressor:
     basis = RandomFourier(FEATURES, precision="int8", random_state=0)
-    model: RandomFeatureRegressor = RandomFeatureRegressor(basis, scale=None, linear=False, n_jobs=n_jobs).fit(blocks)
+    model: RandomFeatureRegressor = RandomFeatureRegressor(
+        basis, alpha=1.0, scale=None, linear=False, n_jobs=n_jobs
+    ).fit(blocks)
     return model
 
 

@@ -11,6 +11,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -30,14 +31,16 @@ from .aggregate import Aggregate
 from .base import Block, Blocks, WrappedBlocks, stack
 from .engine import Engine, Folded, Passed
 from .engine import reduce as reduce_rows
+from .frames import is_plain
 from .memory import MemoryBlocks
 from .partitions import SMALL, Node, Plan, Tree
 from .regroup import Piece, regroup
-from .tasks import Answer, Job, Source, plain_array, step_with_store
+from .tasks import Answer, ClusterError, Job, Source, plain_array, step_with_store
 from .threads import one_after_another
 
 TASK = 1 << 26  # bytes of rows of one task
 FEWEST, MOST = 4, 1 << 12  # tasks of one pass: for each worker at least, and in all at most
+CATEGORIES = 64  # of a column of text that get a column each, as `read` has it
 LOOKED_AT = 8  # partitions that stand for all when collections are told apart
 HEAVY = 16  # large partials that the client takes in; the others are joined by the workers
 SENT = 4  # tasks for each worker whose rows are under way, where rows are sent
@@ -114,7 +117,9 @@ class Pass:
         self.nodes: dict[str, Node] = {}  # tasks whose answers come here
         self.below: dict[str, Passed] = {}  # tasks whose answers go to other tasks
         self.futures: dict[str, distributed.Future] = {}
-        blocks = None if isinstance(rows, DaskBlocks) or not travels else rows
+        blocks = None if isinstance(rows, DaskBlocks) or not travels else copy(rows)
+        if blocks is not None:
+            blocks.engine = None  # which is here
         message = sendable((get_config() | {"engine": "threads"}, aggregate, plan, blocks))
         facts = own_version(), kept.process, frozenset(kept.alive)
         self.job = delayed(Job, pure=False)(*facts, message, dask_key_name=f"{self.name}-job")
@@ -212,12 +217,12 @@ class Pass:
             return future.result()
         except distributed.KilledWorker as error:
             first, last = self.rows_of(future.key) or (0, self.plan.n_rows)
-            raise RuntimeError(
+            raise ClusterError(
                 f"rows {first} to {last - 1}: the worker that folded them died, and so did those that tried again "
                 f"(the last was {error.last_worker.address}): are workers short of memory?"
             ) from None
         except (distributed.client.FutureCancelledError, distributed.client.FuturesCancelledError) as error:
-            raise RuntimeError(
+            raise ClusterError(
                 f"the cluster has let go of rows that were to be folded ({type(error).__name__}): is a persisted "
                 "collection of a client that was closed or restarted among them?"
             ) from None
@@ -275,9 +280,10 @@ class RemoteBlocks(WrappedBlocks):
     def __init__(self, blocks: Blocks, client: distributed.Client) -> None:
         engine = DaskEngine(client)
         if blocks.part(0, 0, 1) is None:  # what files hold is found out by a worker, too
-            blocks = engine.client.submit(called, blocks, "surveyed", pure=False).result()
+            blocks = engine.client.submit(called, sendable(blocks), "surveyed", pure=False).result()
         super().__init__(blocks)
         self.engine = engine
+        self._sent = sendable(blocks) if self.travels else b""
 
     def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
         return reduce_rows(self, aggregate, title)
@@ -288,7 +294,7 @@ class RemoteBlocks(WrappedBlocks):
     def opened_as(self, kind: Callable[..., Any], *arguments: Any) -> Any:
         if not self.travels:
             return kind(self.blocks, *arguments)
-        made = self.engine.client.submit(kind, self.blocks, *arguments, pure=False).result()
+        made = self._asked(Blocks.opened_as, kind, *arguments).result()
         made.engine = self.engine
         return made
 
@@ -330,11 +336,12 @@ class RemoteBlocks(WrappedBlocks):
         return self._asked(verb, *arguments).result()
 
     def _asked(self, verb: Callable[..., Any], *arguments: Any) -> distributed.Future:
-        return self.engine.client.submit(called, self.blocks, verb.__name__, *arguments, pure=False)
+        return self.engine.client.submit(called, self._sent, verb.__name__, *arguments, pure=False)
 
 
-def called(blocks: Blocks, name: str, *arguments: Any) -> Any:
-    return getattr(blocks, name)(*arguments)
+def called(blocks: bytes, name: str, *arguments: Any) -> Any:
+    """What a method of Blocks gives, which come as bytes: the scheduler would look into files to send them on."""
+    return getattr(pickle.loads(blocks), name)(*arguments)
 
 
 class DaskBlocks(Blocks):
@@ -426,22 +433,123 @@ def has_client() -> bool:
 # ---- collections ----
 
 
-def blocks_of(X: object, y: object = None, weight: object = None) -> Blocks:
-    """A Dask array or frame of numbers with its targets and weights as blocks."""
+def blocks_of(X: Any, y: Any = None, weight: Any = None, recipe: Any = None) -> Blocks:
+    """A Dask array or frame with its targets and weights as blocks; a recipe is that of the fit, for a frame."""
     names = list(X.columns) if hasattr(X, "columns") else None
-    rows = as_array(X, "X")
+    rows = as_array(X, "X") if names is None else None
+    if rows is None:
+        rows, recipe = frame_as_array(X, recipe)
     if rows.ndim != 2:
         raise ValueError(f"X must have two dimensions; it has {rows.ndim}.")
-    if names is None and rows.shape[1] != rows.shape[1]:
-        raise ValueError("X has an unknown number of columns.")
-    rows, *others = with_sizes([rows, *(None if part is None else as_array(part, name) for part, name in
-                                       ((y, "y"), (weight, "sample_weight")))])  # fmt: skip
+    beside = [None if part is None else as_array(part, what) for part, what in ((y, "y"), (weight, "sample_weight"))]
+    rows, *others = with_sizes([rows, *beside])
+    if rows.shape[0] == 0:
+        raise ValueError("there are no rows: at least one is needed.")
     rows = rows.rechunk({1: -1}) if rows.numblocks[1] > 1 else rows
-    for other, name in zip(others, ("y", "sample_weight"), strict=True):
+    for other, what in zip(others, ("y", "sample_weight"), strict=True):
         if other is not None and other.shape[0] != rows.shape[0]:
-            raise ValueError(f"X has {rows.shape[0]} rows but {name} has {other.shape[0]}.")
-    beside = [None if other is None else other.rechunk((rows.chunks[0], *[-1] * (other.ndim - 1))) for other in others]
-    return DaskBlocks(rows, *beside, names=names)
+            raise ValueError(f"X has {rows.shape[0]} rows but {what} has {other.shape[0]}.")
+    fitting = [None if other is None else other.rechunk((rows.chunks[0], *[-1] * (other.ndim - 1))) for other in others]
+    return DaskBlocks(rows, *fitting, recipe=recipe, names=names if recipe is None else None)
+
+
+# ---- frames ----
+
+
+def frame_as_array(X: Any, recipe: Any) -> tuple[Any, Any]:
+    """A frame as an array, and the recipe by which it became one; frames of plain numbers have none."""
+    pieces = list(X.to_delayed())
+    facts = computed([delayed(rows_and_kind, pure=False)(piece) for piece in pieces])
+    sizes = tuple(rows for rows, _ in facts)
+    if recipe is None and all(plain for _, plain in facts):
+        return X.to_dask_array(lengths=sizes), None
+    recipe = FrameTable(pieces, sizes).recipe() if recipe is None else recipe
+    shared = delayed(recipe, traverse=False)
+    parts = [
+        da.from_delayed(delayed(encoded, pure=False)(shared, piece), (size, recipe.n_columns), dtype=recipe.dtype)
+        for piece, size in zip(pieces, sizes, strict=True)
+    ]
+    return da.concatenate(parts), recipe
+
+
+def rows_and_kind(frame: Any) -> tuple[int, bool]:
+    """How many rows there are, and whether all columns are plain numbers."""
+    return len(frame), is_plain(frame)
+
+
+def encoded(recipe: Any, frame: Any) -> np.ndarray:
+    if not len(frame):
+        return np.empty((0, recipe.n_columns), recipe.dtype)
+    found: np.ndarray = recipe.encode(frame)
+    return found
+
+
+class FrameTable:
+    """A frame of text, dates and gaps, whose recipe is learned by the workers, as `read` learns that of a frame."""
+
+    def __init__(self, pieces: list[Any], sizes: tuple[int, ...]) -> None:
+        self.pieces, self.sizes = pieces, sizes
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def recipe(self) -> Any:
+        """The recipe that all rows have."""
+        from .files import Choice, frame_table, learn
+
+        schemas = computed(
+            [delayed(schema_of, pure=False)(p) for p, n in zip(self.pieces, self.sizes, strict=True) if n]
+        )
+        empty = schemas[0].empty_table() if len(schemas) == 1 else unified(schemas).empty_table()
+        table = frame_table(empty, Choice(None, None, None, [], []))
+        table.summaries = partial(self.summaries, table)  # type: ignore[method-assign]
+        return learn(table, True, "mean", "auto", CATEGORIES)
+
+    def summaries(self, table: Any, summary: Any, rows: int) -> Iterator[Any]:
+        """One task after another adds its rows to the summary, in their order."""
+        made, total = delayed(summary, traverse=False), int(self.starts[-1])
+        table = delayed(table.dataset.schema, traverse=False)
+        for start in range(0, total, rows):
+            stop = min(start + rows, total)
+            first = int(np.searchsorted(self.starts, start, side="right")) - 1
+            last = int(np.searchsorted(self.starts, stop, side="left"))
+            within = slice(start - int(self.starts[first]), stop - int(self.starts[first]))
+            made = delayed(summarized, pure=False)(table, made, within, self.pieces[first:last])
+        yield computed(made)
+
+
+def schema_of(frame: Any) -> Any:
+    from .formats.arrow import arrow_table
+
+    return arrow_table(frame).schema
+
+
+def unified(schemas: list[Any]) -> Any:
+    """Types that hold the numbers of all partitions."""
+    import pyarrow
+
+    return pyarrow.unify_schemas([schema.remove_metadata() for schema in schemas], promote_options="permissive")
+
+
+def summarized(schema: Any, summary: Any, rows: slice, frames: list[Any]) -> Any:
+    """A summary with some rows of neighbouring frames; the one that was given stays as it is."""
+    import pandas
+
+    from .files import Choice, frame_table
+
+    frame = pandas.concat(frames).iloc[rows]
+    table = frame_table(schema_cast(frame, schema), Choice(None, None, None, [], []))
+    more = deepcopy(summary)
+    for chunk in table.chunks(0, len(frame)):
+        more.add(chunk)
+    return more
+
+
+def schema_cast(frame: Any, schema: Any) -> Any:
+    from .formats.arrow import arrow_table
+
+    return arrow_table(frame).replace_schema_metadata(None).cast(schema).combine_chunks()  # one piece, as of one frame
+
+
+# ---- arrays ----
 
 
 def as_array(part: object, name: str) -> Any:

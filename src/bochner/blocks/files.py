@@ -325,9 +325,9 @@ def survey(table: Table, make: Callable[[], Summary]) -> Summary:
         try:
             with Progress("survey", sum(count or 0 for count in table.counts)) as progress:
                 progress.visible = progress.visible and progress.rows > 0
-                for chunk in table.chunks(0, SURVEYED):
-                    summary.add(chunk)
-                    progress.advance(len(chunk.numbers))
+                for told in table.summaries(summary, SURVEYED):
+                    progress.advance(told.rows - progress.done)
+                    summary = told
             return summary
         except MisreadError as error:
             table.loosen(error.column)

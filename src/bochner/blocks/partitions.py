@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..config import get_config, memory_budget
+from ..config import device_room, get_config, memory_budget
 from .aggregate import Aggregate
 
 LARGEST = 1 << 14  # rows of a block; more than this gains nothing
+LARGEST_ON_DEVICE = 1 << 16  # there a block is a handful of launches; sums of so many 8-bit products fit 32 bits
 TOGETHER = 4  # blocks that have the room of one where several are folded side by side
 SHARE = 16  # of the memory budget, this part at most may be partials that wait to be combined
 LEVELS = 11  # of a tree of partials that have room: with 1024 partitions, many workers have some each
@@ -28,7 +29,8 @@ def rows_per_block(width: float) -> int:
     chosen = get_config()["block_rows"]
     if chosen != "auto":
         return int(chosen)
-    return int(np.clip(memory_budget() // int(16 * 8 * max(width, 1)), 1, LARGEST))
+    largest = LARGEST_ON_DEVICE if device_room() else LARGEST
+    return int(np.clip(memory_budget() // int(16 * 8 * max(width, 1)), 1, largest))
 
 
 class Partition(NamedTuple):

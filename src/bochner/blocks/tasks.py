@@ -28,8 +28,8 @@ from .threads import engine as threads
 _turn = threading.Lock()  # one task at a time, with all threads of the worker
 
 
-class WrongVersionError(RuntimeError):
-    """A worker has another version of this library."""
+class ClusterError(OSError):
+    """A cluster is not as it should be: workers died, or have another version, or rows are gone."""
 
 
 class CancelledError(RuntimeError):
@@ -57,7 +57,7 @@ class Job:
     def opened(self, version: str, worker: str) -> tuple[dict[str, Any], Aggregate[Any], Plan, Blocks | None]:
         """All of it, in a worker of the same version."""
         if version != self.version:
-            raise WrongVersionError(
+            raise ClusterError(
                 f"the worker {worker} has bochner {version}, and this is {self.version}: install the same there."
             )
         found: tuple[dict[str, Any], Aggregate[Any], Plan, Blocks | None] = pickle.loads(self.payload)

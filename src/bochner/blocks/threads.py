@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from ..config import config_context, get_config
+from ..config import config_context, device_room, get_config
 from ..ops import threads
 from .aggregate import Aggregate
 from .engine import Engine, Folded
@@ -30,7 +30,10 @@ class ThreadEngine(Engine):
     def fold(
         self, blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], begun: Folded | None
     ) -> Generator[Folded]:
-        workers = 1 if aggregate.is_parallel or len(missing) == 1 else min(threads.count(), len(missing), MOST)
+        in_turn = (
+            aggregate.is_parallel or device_room() or len(missing) == 1
+        )  # a device works through what it is given in order
+        workers = 1 if in_turn else min(threads.count(), len(missing), MOST)
         with threads.blas_limited():
             if workers == 1 or plan.blocks > 1:
                 yield from one_after_another(blocks, aggregate, plan, missing, begun)

@@ -48,7 +48,7 @@ class Printing:
     """Print JSON instead of a table."""
     quiet: Annotated[bool, Parameter(negative="")] = False
     """Show no progress bars; they are shown on a terminal only."""
-    memory: str = "4GB"
+    memory: str = "auto"
     """Memory budget, such as 2GB or 512MiB. Blocks of rows are made to fit; what cannot fit is refused."""
 
     @contextmanager

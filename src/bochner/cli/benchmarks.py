@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.table import Table
 
-from ..bench import BENCHES, Entry, machine
+from ..bench import ALL, BENCHES, Entry, machine
 from ..storage import replacing
 from .app import Printing, app, show
 
 
 @app.command
 def bench(
-    what: Literal["cluster", "pictures", "limits", "fwht", "features", "gram", "fit", "softmax", "all"],
+    what: Literal["cluster", "pictures", "gpu", "limits", "fwht", "features", "gram", "fit", "softmax", "all"],
     /,
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
@@ -31,15 +31,15 @@ def bench(
     ----------
     what
         cluster (Dask workers on this machine; minutes), pictures (MNIST and Fashion-MNIST, each peer for as many
-        seconds as ours; minutes), limits (of the machine), fwht, features, gram, fit and softmax (on MNIST, whose files
-        are in BOCHNER_DATA), or all but the first two.
+        seconds as ours; minutes), gpu (fits, transforms and pictures on a GPU), limits (of the machine), fwht,
+        features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA), or all but the first three.
     quick
         Smaller work, for a first look.
     out
         Write the results here too, as JSON with commit and hardware.
     """
     with printing.settings():
-        names = [name for name in BENCHES if name not in ("cluster", "pictures")] if what == "all" else [what]
+        names = list(ALL) if what == "all" else [what]
         entries = {name: BENCHES[name](quick) for name in names}
     result: dict[str, Any] = {"machine": machine(), "quick": quick}
     result["results"] = {name: [entry.to_json() for entry in found] for name, found in entries.items()}

@@ -274,7 +274,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # ---- there and back ----
 
     @by_partitions
-    def transform(self, X: RowsLike) -> Any:
+    def transform(self, X: RowsLike) -> np.ndarray:
         """Compute the components of the rows of X: (features - mean) times components.
 
         Parameters

@@ -91,7 +91,7 @@ class BinsMap(UnitMap):
     def evaluate(self, X: Rows) -> scipy.sparse.csr_matrix:
         require_arrays(X, "sparse features, which RandomBins makes")
         n = X.shape[0]
-        tiles = list(self.work(X, 0, self.n_grids, ops.has_fast("bins") and not scipy.sparse.issparse(X)))
+        tiles = list(self.work(X, 0, self.n_grids, ops.has_fast("bins", X) and not scipy.sparse.issparse(X)))
 
         def cells_of(units: tuple[int, int], rows: slice) -> np.ndarray:
             # Pitches stay in float64 whatever X is: a cell is a comparison, and comparisons should not round.

@@ -73,10 +73,10 @@ class FourierMap(FrequencyMap):
         directions, words = weights
         ops.dense_cos_sin(X, directions, self.as_angles(words, dtype_name(X)), self.height(dtype_name(X)), out)
 
-    def is_fused(self, dtype: np.dtype) -> bool:
+    def is_fused(self, X: Array) -> bool:
         if self.is_integer:
-            return ops.has_fast("project_cos_sin") and not isinstance(self.kernel, Coordinatewise)
-        return ops.projects_dense(dtype)
+            return ops.has_fast("project_cos_sin", X) and not isinstance(self.kernel, Coordinatewise)
+        return ops.projects_dense(X)
 
     def apply_integer(self, X: Rows, weights: Weights) -> Array:
         *directions, words = weights

@@ -8,7 +8,6 @@ turn. Either way E<phi(x), phi(z)> = k(x, z).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -49,7 +48,7 @@ class WaveMap(UnitMap):
         """Phases in radians, from units of 2^-32 turns."""
         return cast(cast(words, "float64") * (TURN * 2.0**-32), dtype)
 
-    def height(self, dtype: str) -> Any:
+    def height(self, dtype: str) -> np.floating:
         """The height of all waves, as a float."""
         return np.dtype(dtype).type(np.sqrt(2.0 / self.columns))
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, Rows, cast, constant, dtype_name, namespace, scalar
+from ..arrays import Array, Rows, cast, constant, dtype_name, like, namespace, scalar
 from ..fields import either, flag, nothing, whole
 from ..kernels import Kernel, Maxout, maximum_mean
 from ..streams import Stream, int8_normal_deviation
@@ -120,6 +120,15 @@ class MaxoutMap(UnitMap):
             return normal(0, self.shared_projections, d), self._choices(self.shared_projections)
         return (normal(start * q, stop * q, d),)
 
+    def draw_beside(self, X: Array, start: int, stop: int) -> Weights | None:
+        if not self.is_integer or self.filters is not None or self.structured:
+            return None
+        key, q = Stream(self.seed, "projections").key, self.pool_size
+        if self.shared_projections is None:
+            return (ops.normal_int8(X, key, start * q, stop * q, self.inputs),)
+        pool = self.shared_projections
+        return ops.normal_int8(X, key, 0, pool, self.inputs), like(self._choices(pool), X)
+
     def apply(self, X: Rows, weights: Weights) -> Array:
         centre, scale = self._float_centre(X)
         if self.is_plain:
@@ -142,10 +151,10 @@ class MaxoutMap(UnitMap):
         mean = maximum_mean(self.pool_size) if self.center else 0.0
         return cast(mean * row_norms(X), dtype_name(X)), scalar(1.0 / np.sqrt(self.columns), X)
 
-    def is_fused(self, dtype: np.dtype) -> bool:
+    def is_fused(self, X: Array) -> bool:
         if not self.is_plain:
             return False
-        return ops.has_fast("project_maxout") if self.is_integer else ops.projects_dense(dtype)
+        return ops.has_fast("project_maxout", X) if self.is_integer else ops.projects_dense(X)
 
     def apply_integer(self, X: Rows, weights: Weights) -> Array:
         centre, scale = self._integer_centre(X), (self.multiplier, self.rescale_shift, self.limit)

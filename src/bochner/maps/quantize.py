@@ -8,7 +8,6 @@ digits, so that they do not hang on the last bits of a sum.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -84,7 +83,7 @@ def without_far_out(values: np.ndarray) -> np.ndarray:
     return np.where(reach > 0, np.clip(values, low - reach, high + reach), values)
 
 
-def round_digits(value: Any, digits: int) -> float:
+def round_digits(value: float | np.floating, digits: int) -> float:
     """A positive number rounded to so many significant decimal digits."""
     return float(f"{float(value):.{digits - 1}e}")
 

@@ -42,8 +42,8 @@ class StumpsMap(UnitMap):
     def units(self) -> Units:
         return Units(self.columns, 2, 1)
 
-    def is_fused(self, dtype: np.dtype) -> bool:
-        return ops.has_fast("stumps")
+    def is_fused(self, X: Array) -> bool:
+        return ops.has_fast("stumps", X)
 
     def first_column(self, unit: int) -> int:
         return unit

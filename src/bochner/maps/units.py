@@ -129,6 +129,25 @@ class UnitMap(FeatureMap):
             The weights.
         """
 
+    def draw_beside(self, X: Array, start: int, stop: int) -> Weights | None:
+        """Draw the weights of some units on the device of some rows, where a map can, with the same bits.
+
+        Parameters
+        ----------
+        X : torch.Tensor
+            Rows.
+        start : int
+            Number of the first unit.
+        stop : int
+            Number after the last one.
+
+        Returns
+        -------
+        tuple of torch.Tensor or None
+            The weights; None where they are drawn on the host and sent.
+        """
+        return None
+
     @abstractmethod
     def apply(self, X: Rows, weights: Weights) -> Array:
         """Compute float features of a tile of rows for a tile of units, in the dtype of X.
@@ -210,13 +229,13 @@ class UnitMap(FeatureMap):
         """
         return ops.pooled((self.apply_integer if self.is_integer else self.apply)(X, weights), cells, grid, largest)
 
-    def is_fused(self, dtype: np.dtype) -> bool:
+    def is_fused(self, X: Array) -> bool:
         """Say whether one op makes all features of dense rows, and holds no more than they are.
 
         Parameters
         ----------
-        dtype : dtype
-            Type of the rows.
+        X : ndarray or torch.Tensor
+            The rows.
 
         Returns
         -------
@@ -312,6 +331,9 @@ class UnitMap(FeatureMap):
             return self.weights(start, stop, name)
 
         def move() -> Weights:
+            drawn = self.draw_beside(X, start, stop)
+            if drawn is not None:
+                return drawn
             # A single number is a count, which the device would only be asked for.
             return tuple(like(w, X) if w.ndim else w for w in self.weights(start, stop, name))
 
@@ -339,7 +361,7 @@ class UnitMap(FeatureMap):
         """
         origin = self.first_column(first)
         apply = self.apply_integer if self.is_integer else self.apply
-        tiles = list(self.work(X, first, last, isinstance(X, np.ndarray) and self.is_fused(X.dtype)))
+        tiles = list(self.work(X, first, last, not is_csr(X) and self.is_fused(X)))
         if len(tiles) == 1:  # what the map makes is the result; a copy of it would cost as much again
             return apply(self.prepared(X), self.weights_beside(X, first, last))
         out = empty((X.shape[0], self.first_column(last) - origin), X, self.output_dtype(X).name)
@@ -371,7 +393,7 @@ class UnitMap(FeatureMap):
         most = last - first if fused else sizes.columns // max(projections, 1)  # a fused op keeps no projections
         per_tile = max(1, min(sizes.numbers // max(drawn, 1), most))
         rows = max(16, sizes.numbers // (min(per_tile, last - first) * projections))
-        packs = self.is_integer and ops.has_fast("project_cos_sin", ops.library_of(X))
+        packs = self.is_integer and ops.has_fast("project_cos_sin", X)
         if fused and per_tile >= last - first:  # what the op makes is the result
             rows = max(rows, n)
         elif fused or packs:  # weights are packed once for all rows

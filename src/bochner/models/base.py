@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import is_torch, like
 from ..bases import REGISTRY, Basis
-from ..blocks import Blocks, Journal, RowsLike
+from ..blocks import Blocks, Journal, MemoryBlocks, RowsLike, on_device
 from ..config import get_config
 from ..losses import LossLike
 from ..moments import FoldedMoments, Moments
+from ..ops.devices import Carrier, fits, placed, require_device
 from ..solvers import SolverLike
 from ..solvers.matching import require_torch
 from ..solvers.matrix_free import Sums
@@ -67,7 +68,8 @@ class RandomFeatureModel(FittedFeatureModel):
         X : array-like, sparse matrix, frame, tensor or Blocks of shape (n_samples, n_features)
             The rows. A frame may have text, dates, booleans and missing numbers: it is encoded as `bochner.read(frame,
             missing="mean")` does it. Blocks, such as those of `bochner.read`, have targets and weights of their own.
-            Tensors stay in torch, on their device.
+            Tensors stay in torch, on their device. Dask arrays and frames stay where they are: y and sample_weight may
+            be collections too, and the workers of the current client make the sums.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             The targets; None if `target` or the blocks hold them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -87,11 +89,13 @@ class RandomFeatureModel(FittedFeatureModel):
         X, y = taken_from(X, y, target)
         X, y, sample_weight = with_recipe(X, y, sample_weight)
         parameters = self._parameters()
-        if checkpoint is not None and is_torch(getattr(X, "X", X)):
-            raise ValueError("a checkpoint holds numpy's sums, and those of tensors are not: give numpy arrays.")
+        if checkpoint is not None and (is_torch(getattr(X, "X", X)) or parameters.device not in (None, "cpu")):
+            raise ValueError(
+                "a checkpoint holds numpy's sums, and those of tensors are not: give numpy arrays, and no device."
+            )
         self.__dict__.pop("_fitted", None)
         forget_columns(self)
-        with self._settings(), ExitStack() as stack:
+        with self._settings(X), ExitStack() as stack:
 
             def open_journal(blocks: Blocks) -> Journal | None:
                 if checkpoint is None:
@@ -99,6 +103,7 @@ class RandomFeatureModel(FittedFeatureModel):
                 return stack.enter_context(closing(Journal(checkpoint, self._job(blocks), KEPT)))
 
             ready = self._prepare(X, y, sample_weight, first=True, whole=True, open_journal=open_journal)
+            ready = self._on_device(ready)
             self._fitted = fit_features(parameters, ready, recipe_of(self))
             self._tell_doubts()
         return self
@@ -119,19 +124,29 @@ class RandomFeatureModel(FittedFeatureModel):
         if not first:
             encoder = encoder.with_fields(self._targets.to_fields(), self._targets.outputs)
         how = Preparation(encoder, parameters.dtypes, first, whole, classes, open_journal)
-        X, y, sample_weight, _ = collected(X, y, sample_weight)
+        X, y, sample_weight, _ = collected(X, y, sample_weight, recipe=None if first else recipe_of(self))
         given = given_data(X, y, sample_weight, parameters.dtypes)
         if given.in_blocks:
             meet_blocks(self, given.X, None if first else self.design_.n_features_in_)
             samples = parameters.samples(given.X.n_rows, given.X.n_columns) if whole else ()
             return replace(how, samples=samples).blocks(given.X)
         if is_torch(given.X):
+            device = require_device(self.device)
+            given = given._replace(X=placed(given.X, device), y=placed(given.y, device if is_torch(given.y) else None))
             require_torch(parameters.loss, parameters.solver, parameters.max_coefficient)
         y_numeric = not encoder.classifies
         rows, targets = check_rows_and_targets(
             self, given.X, given.y, parameters.dtypes, reset=first, y_numeric=y_numeric
         )
         return how.arrays(rows, targets, like(check_weights(given.weight, rows.shape[0]), rows))
+
+    def _on_device(self, ready: PreparedData) -> PreparedData:
+        """The same rows on the device that was asked for: what was settled by a sample of them is settled already."""
+        device, blocks = require_device(self.device), ready.blocks
+        if device in (None, "cpu") or is_torch(getattr(blocks, "X", None)):
+            return ready
+        stays = isinstance(blocks, MemoryBlocks) and fits([blocks.X, blocks.y, blocks.weight], str(device))
+        return ready._replace(blocks=on_device(blocks, Carrier(str(device)), stays))
 
     def _job(self, blocks: Blocks) -> dict[str, Any]:
         """What must be the same for a fit to be taken up again: all but who does the work, and how it is shown."""
@@ -155,7 +170,8 @@ class RandomFeatureModel(FittedFeatureModel):
         where that ended.
         """
         first, parameters = not hasattr(self, "_fitted"), self._parameters()
-        X, y, sample_weight, target = collected(X, y, sample_weight, target)
+        known = None if first else recipe_of(self)
+        X, y, sample_weight, target = collected(X, y, sample_weight, target, known)
         X, y = taken_from(X, y, target)
         if first:
             self.__dict__.pop("recipe_", None)  # of a call that failed
@@ -164,8 +180,8 @@ class RandomFeatureModel(FittedFeatureModel):
         if not steps:
             parameters.refuse_leave_one_out("partial_fit")
         before = None if first else self._with_solution() if steps else self._with_sums("partial_fit")
-        with self._settings():
-            ready = self._prepare(X, y, sample_weight, first=first, classes=classes)
+        with self._settings(X):
+            ready = self._on_device(self._prepare(X, y, sample_weight, first=first, classes=classes))
             self._fitted = (train_on if steps else add_rows)(parameters, before, ready, recipe_of(self))
         return self
 
@@ -209,8 +225,8 @@ class RandomFeatureModel(FittedFeatureModel):
             The model itself.
         """
         found = self._with_sums("forget")
-        with self._settings():
-            blocks = self._prepare(X, y, sample_weight).blocks
+        with self._settings(X):
+            blocks = self._on_device(self._prepare(X, y, sample_weight)).blocks
             self._fitted = without_rows(self._parameters(), found, blocks)
         return self
 
@@ -247,8 +263,8 @@ class RandomFeatureModel(FittedFeatureModel):
         if X is None or n_components <= found.summed.basis.n_components:
             self._fitted = truncated(self._with_sums("grow"), n_components, parameters.loss)
             return self
-        with self._settings():
-            ready = self._prepare(X, y, sample_weight, whole=True)
+        with self._settings(X):
+            ready = self._on_device(self._prepare(X, y, sample_weight, whole=True))
             larger = replace(found.chosen, design=found.summed.enlarged(n_components))
             self._fitted = fit_features(parameters, ready, recipe_of(self), larger, climbs=False)
         return self
@@ -274,8 +290,8 @@ class RandomFeatureModel(FittedFeatureModel):
             The model itself.
         """
         found, parameters = self._with_solution(), self._parameters()
-        with self._settings():
-            ready = self._prepare(X, y, sample_weight, whole=True)
+        with self._settings(X):
+            ready = self._on_device(self._prepare(X, y, sample_weight, whole=True))
             self._fitted = refit_metric(parameters, found, ready, recipe_of(self))
         return self
 

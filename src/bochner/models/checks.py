@@ -54,13 +54,15 @@ def forget_columns(estimator: BaseEstimator) -> None:
 # ---- collections of Dask, and blocks ----
 
 
-def collected(X: Any, y: Any, sample_weight: Any, target: str | None = None) -> tuple[Any, Any, Any, str | None]:
+def collected(
+    X: Any, y: Any, sample_weight: Any, target: str | None = None, recipe: Any = None
+) -> tuple[Any, Any, Any, str | None]:
     """Rows of a Dask collection as Blocks, which have targets and weights of their own; all else as it is."""
     if isinstance(X, Blocks) or not any(is_lazy(part) for part in (X, y, sample_weight)):
         return X, y, sample_weight, target
     if target is not None:
         X, y = split_target(X, y, target)
-    return collections().blocks_of(X, y, sample_weight), None, None, None
+    return collections().blocks_of(X, y, sample_weight, recipe), None, None, None
 
 
 def meet_blocks(estimator: BaseEstimator, blocks: Blocks, columns: int | None) -> None:

@@ -80,8 +80,9 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         is kept. docs/metric.md says more.
     metric_rounds : int, default=3
         How many times the metric is learned, each time from a fit in the last one; the best is kept.
-    device : {'cpu'} or None, default=None
-        Where to compute; only the CPU so far.
+    device : str, default=None
+        Where features, sums and solutions are made: 'cpu', or 'cuda', 'cuda:1' and so on, GPUs that torch sees. Rows
+        are sent there in blocks; those to predict may come from anywhere. None is where the rows are.
     n_jobs : int, default=None
         Number of threads; None is all cores. It changes no result.
     verbose : int, default=0

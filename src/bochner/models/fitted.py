@@ -22,6 +22,7 @@ from ..bases.design import Design
 from ..blocks import RowsLike
 from ..lazy import by_partitions
 from ..moments import FoldedMoments, Moments, times_columns
+from ..ops.devices import device_of, placed, require_device, room_on
 from ..solvers import Solution
 from ..validation import FitWarning, option
 from .checks import Dtypes, check_rows, dtypes_for, refuse_selection, rows_to_predict
@@ -39,6 +40,7 @@ class FittedFeatureModel(BaseEstimator):
 
     basis: Basis | str | None
     precision: str | None
+    device: str | None
     n_jobs: int | None
     verbose: int
     _fitted: FeatureFit  # there after a fit
@@ -54,9 +56,13 @@ class FittedFeatureModel(BaseEstimator):
     def _check_parameters(self) -> None:
         self._parameters()
 
-    def _settings(self) -> Limited:
-        """With one thread of BLAS a fit has the same bits for any n_jobs."""
-        return Limited(self.n_jobs, self.verbose, blas=1)
+    def _settings(self, *data: Any) -> Limited:
+        """With one thread of BLAS a fit has the same bits for any n_jobs; the data may be on a device."""
+        return Limited(self.n_jobs, self.verbose, 1, self._device(*data))
+
+    def _device(self, *data: Any) -> str | None:
+        """The device that was asked for, or else the GPU that the data are on."""
+        return require_device(self.device) or device_of(*(getattr(part, "X", part) for part in data))
 
     @property
     def _dtypes(self) -> Dtypes:
@@ -74,7 +80,7 @@ class FittedFeatureModel(BaseEstimator):
         """What the fit left, with its solution; after the sums changed, that is made when first needed."""
         found = self._found()
         if found.fit is None:
-            with self._settings():
+            with self._settings(None if found.sums is None else found.sums.gram):
                 found = self._fitted = solved(self._parameters(), found)
             self._tell_doubts()
         return found
@@ -200,18 +206,23 @@ class FittedFeatureModel(BaseEstimator):
 
     def _scores(self, X: RowsLike) -> Array:
         """features b + intercept, a block of rows at a time, in the library of X."""
-        fit, design = self._refresh(), self.design_
-        # In one order, whatever the solver or the file gave: products of matrices have the same bits then.
-        weights = contiguous(times_columns(design.scale_, like(fit.solution.coefficients, X)))
-        intercept = like(fit.intercept, X) + like(self._targets.offset, X)
-        n, blocks = self._rows_to_predict(X, 2 * design.entries)
-        out = empty((n, weights.shape[1]), weights)
-        for rows, part in blocks:
-            out[rows] = ops.scores(design.features(part), weights) + intercept
+        fit, design, weights = self._refresh(), self.design_, None
+        with room_on(self._device(X)):
+            n, blocks = self._rows_to_predict(X, 2 * design.entries)
+            out = empty((n, fit.solution.coefficients.shape[1]), X)
+            for rows, part in blocks:
+                if weights is None:
+                    # In one order, whatever the solver or the file gave: products of matrices have the same bits then.
+                    weights = contiguous(times_columns(design.scale_, like(fit.solution.coefficients, part)))
+                    intercept = like(fit.intercept, part) + like(self._targets.offset, part)
+                out[rows] = like(ops.scores(design.features(part), weights) + intercept, out)
         return out
 
     def _rows_to_predict(self, X: RowsLike, width: int) -> tuple[int, Iterator[tuple[slice, Any]]]:
-        return rows_to_predict(self, X, self._dtypes, self.design_.n_features_in_, width)
+        """How many rows there are, and valid ones a block at a time, on the device that was asked for."""
+        device = require_device(self.device)
+        n, blocks = rows_to_predict(self, X, self._dtypes, self.design_.n_features_in_, width)
+        return n, ((rows, placed(part, device)) for rows, part in blocks)
 
     @by_partitions
     def local_coefficients(self, X: RowsLike) -> Array:
@@ -229,8 +240,9 @@ class FittedFeatureModel(BaseEstimator):
         ndarray of shape (n_samples, n_features) or (n_samples, n_outputs, n_features)
             The slopes c(x) in the original columns.
         """
-        fit = self._refresh()
-        local = self.design_.local_linear(check_rows(self, X, self._dtypes), like(fit.solution.coefficients, X))
+        fit, device = self._refresh(), require_device(self.device)
+        rows = placed(check_rows(self, X, self._dtypes), device)
+        local = like(self.design_.local_linear(rows, like(fit.solution.coefficients, rows)), X)
         return local[:, :, 0] if local.shape[2] == 1 else namespace(local).moveaxis(local, 2, 1)
 
     # ---- words ----

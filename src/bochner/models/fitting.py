@@ -13,6 +13,7 @@ from ..config import config_context
 from ..maps import FeatureMap
 from ..moments import FoldedMoments
 from ..ops import threads
+from ..ops.devices import room_on
 from ..penalties import Chosen, CrossValidated, FromSums, with_penalty
 from ..solvers import HeldOutScores, Posterior, PrimalPosterior, Problem, Solution, Solver, Training
 from ..solvers.leave_one_out import by_refitting
@@ -101,13 +102,14 @@ def fit_sums(
 
 
 class Limited:
-    """n_jobs threads in native code, so many in BLAS, and progress if verbose.
+    """n_jobs threads in native code, so many in BLAS, progress if verbose, and the memory of a device if there is one.
 
     With one thread of BLAS, and all else in tiles that do not hang on threads, a fit has the same bits for any n_jobs.
     """
 
-    def __init__(self, n_jobs: int | None, verbose: int, blas: int | None = None) -> None:
+    def __init__(self, n_jobs: int | None, verbose: int, blas: int | None = None, device: str | None = None) -> None:
         self._contexts = ExitStack()
+        self._contexts.enter_context(room_on(device))
         blas = blas or n_jobs
         if blas and blas > 0:
             self._contexts.enter_context(threads.blas_limited(blas))

@@ -14,8 +14,9 @@ from ..bases.design import Design
 from ..blocks import Blocks
 from ..losses import CLASSIFYING, REGRESSING, Loss, LossLike, loss_of
 from ..maps import PRECISIONS
+from ..ops.devices import require_device
 from ..solvers import Problem, Solver, SolverLike
-from ..solvers.matching import SOLVERS, choose_solver, require_combination, trains_on_batches
+from ..solvers.matching import SOLVERS, choose_solver, require_combination, require_torch, trains_on_batches
 from ..solvers.problem import Alpha
 from ..typing import Penalty, RandomStateLike
 from ..validation import require_choice, require_integer, require_positive
@@ -58,6 +59,8 @@ class ModelParameters:
         Seed of the basis, where that has none of its own.
     classifies : bool
         Whether targets are labels.
+    device : str or None
+        Where features, sums and the solution are made; None is where the rows are.
     """
 
     basis: Basis | str | None
@@ -73,6 +76,7 @@ class ModelParameters:
     metric_rounds: int
     random_state: RandomStateLike
     classifies: bool
+    device: str | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any], classifies: bool) -> ModelParameters:
@@ -91,11 +95,12 @@ class ModelParameters:
         if given["metric"] is not None:
             require_choice("metric", given["metric"], METRICS)
         rounds = require_integer("metric_rounds", given["metric_rounds"])
-        if given.get("device") not in (None, "cpu"):
-            raise ValueError(f"device={given['device']!r} is not available: use None or 'cpu'.")
+        device = require_device(given.get("device"))
+        if device not in (None, "cpu"):
+            require_torch(loss, given["solver"], bound, device)
         return cls(
             given["basis"], loss, checked_alpha(given["alpha"]), bound, given["solver"], given["fit_intercept"],
-            precision, scale, linear, given["metric"], rounds, given["random_state"], classifies,
+            precision, scale, linear, given["metric"], rounds, given["random_state"], classifies, device,
         )  # fmt: skip
 
     @property

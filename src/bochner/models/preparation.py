@@ -13,7 +13,7 @@ from ..arrays import Array, constant, places, to_host
 from ..bases.heuristics import SAMPLE
 from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks, SampledBlocks, SumOf
 from ..blocks.memory import is_mapped
-from ..config import memory_budget
+from ..config import device_room, memory_budget
 from ..penalties.probe import PROBE
 from ..solvers.leave_one_out import CALIBRATED
 from ..solvers.units import MEASURED
@@ -27,7 +27,7 @@ from .target_codes import LabelCounts, TargetCoding, TargetSums
 from .targets import TargetEncoder
 
 # Numbers in a block of the first pass, whatever the memory budget: its sums are the same bits for any.
-SURVEYED = 1 << 22
+SURVEYED, SURVEYED_ON_DEVICE = 1 << 22, 1 << 28
 
 # Rows that later steps take, and the seeds that choose them: to try scalings on, to calibrate by, to choose the penalty
 # of a loss by, and to measure targets by.
@@ -96,7 +96,8 @@ class SummaryOf(SumOf):
 
     @property
     def rows(self) -> int:
-        return max(1, min(1 << 14, SURVEYED // max(self.columns, 1)))
+        most, numbers = (1 << 20, SURVEYED_ON_DEVICE) if device_room() else (1 << 14, SURVEYED)
+        return max(1, min(most, numbers // max(self.columns, 1)))
 
     def of(self, block: Block) -> DataSummary:
         return DataSummary.of(self.targets, block, self.wanted)

@@ -74,7 +74,7 @@ def to_state(found: FeatureFit, parameters: dict[str, Any], columns: Mapping[str
     """A model as plain values: what its fit left, its parameters, what it knows of its columns, and sums if wanted."""
     require_own(parameters)
     given = parameters["basis"] is not None
-    parameters = {**parameters, "basis": None}  # the fitted one says it all
+    parameters = {**parameters, "basis": None, "device": None}  # the fitted one says it all; a file has no device
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None  # a generator has moved on; the seed is in the basis
     fit = found.solved

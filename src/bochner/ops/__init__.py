@@ -11,10 +11,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import DTypeLike
-
 from .. import streams
-from . import dispatch, linear_algebra, native, reference
+from ..arrays import Array, dtype_name
+from . import devices, dispatch, linear_algebra, native, reference
 from .dispatch import (
     BACKENDS,
     OPS,
@@ -34,8 +33,8 @@ from .reference import NotFiniteError, cosine_table
 
 __all__ = [
     "BACKENDS", "OPS", "Backend", "Factor", "NotFiniteError", "Op", "Tiles", "TridiagonalForm", "backend_context",
-    "cosine_table", "describe", "has_fast", "library_of", "linear_algebra", "native", "projects_dense", "reference",
-    "register", "tiles_for", "unregister", "use_backends",
+    "cosine_table", "describe", "devices", "has_fast", "library_of", "linear_algebra", "native", "projects_dense",
+    "reference", "register", "tiles_for", "unregister", "use_backends",
 ]  # fmt: skip
 
 for backend in (native.BACKEND, dispatch.REFERENCE):
@@ -51,9 +50,11 @@ if TYPE_CHECKING:  # every op is declared beside its definition, by `@op`
     def __getattr__(name: str) -> Any: ...
 
 
-def projects_dense(dtype: DTypeLike) -> bool:
-    """Whether float projections of that dtype are used up while they are in cache, and never kept."""
-    return has_fast("dense_cos_sin") and native.projects(dtype)
+def projects_dense(rows: Array) -> bool:
+    """Whether float projections of such rows are used up while they are in cache, and never kept."""
+    if library_of(rows) == "torch":
+        return dtype_name(rows) == "float32" and has_fast("dense_cos_sin", rows)
+    return has_fast("dense_cos_sin") and native.projects(rows.dtype)
 
 
 def describe() -> dict[str, Any]:

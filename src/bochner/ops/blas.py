@@ -8,12 +8,13 @@ what is large is cut into tiles that follow from its shape, for the pool of `thr
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cython_blas
 
+from ..arrays import Array, Rows
 from . import threads
 
 WORTH = 1 << 22  # multiplications that are worth a thread
@@ -21,7 +22,7 @@ COLUMNS = 256  # of a tile of a symmetric product
 LEAST = 128  # rows of a tile: with fewer, BLAS is far from its best
 
 
-def product(a: Any, b: Any) -> Any:
+def product(a: Rows, b: Rows) -> Array:
     """a @ b; of dense matrices some rows of a at a time."""
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)) or a.ndim != 2:
         return a @ b
@@ -74,7 +75,7 @@ def divide_by_triangle(r: np.ndarray, c: np.ndarray) -> None:
 
 
 @cache
-def _routine(name: str, char: str, arguments: int) -> Any:
+def _routine(name: str, char: str, arguments: int) -> Callable[..., None]:
     """The routine that scipy lends to compiled code: its own wrappers hold the interpreter while they work, so that of
     several threads one would work at a time."""
     get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer

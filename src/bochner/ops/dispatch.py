@@ -63,6 +63,7 @@ class Backend:
     name: str
     library: str = "numpy"
     defines: bool = False
+    device: str = ""  # the kind that its arrays are on, "cuda" say; any if it says nothing
     tiles: Tiles = field(default_factory=Tiles)
     versions: dict[str, list[Version]] = field(default_factory=dict)
 
@@ -119,15 +120,17 @@ class Selection:
                 return _selection.choose(name, array)
         found = tuple(
             (version.function, version.when)
-            for backend in self.of(library_of(array))
+            for backend in self.of(library_of(array), device_kind(array))
             for version in backend.versions.get(name, ())
             if version.takes_kind(array)
         )
         self.chosen[kind_of(name, array)] = found
         return found
 
-    def of(self, library: str) -> list[Backend]:
-        return [backend for backend in self.backends if backend.library == library]
+    def of(self, library: str, device: str | None = None) -> list[Backend]:
+        """The backends of a library, in order; for arrays on a kind of device, if that is given."""
+        found = [backend for backend in self.backends if backend.library == library]
+        return [backend for backend in found if device is None or backend.device in ("", device)]
 
 
 OPS: dict[str, Op] = {}
@@ -187,34 +190,45 @@ def library_of(array: object) -> str:
     return "torch" if is_torch(array) else "numpy"
 
 
+def device_kind(array: Any) -> str:
+    """cpu, cuda and so on."""
+    return array.device.type if is_torch(array) else "cpu"
+
+
 def layout_of(array: object) -> str:
     return SPARSE if scipy.sparse.issparse(array) or is_sparse_tensor(array) else DENSE
 
 
-def kind_of(name: str, array: Any) -> tuple[Any, ...]:
+def kind_of(name: str, array: Array) -> tuple[Any, ...]:
     """What the choice of a backend hangs on, besides what versions ask of the arguments; types tell layouts apart,
     but for tensors."""
-    return name, type(array), array.dtype, getattr(array, "layout", None)
+    return name, type(array), array.dtype, getattr(array, "layout", None), getattr(array, "device", None)
 
 
 def load_torch() -> None:
-    """Make torch's definitions known; whoever holds a tensor has imported torch already."""
+    """Make torch's definitions, and what is fast on a GPU, known; whoever holds a tensor has imported torch already."""
     from . import torch_linear_algebra, torch_reference  # noqa: F401
 
     if torch_reference.TORCH.name not in BACKENDS:
+        from . import cuda
+
         register(torch_reference.TORCH)
+        register(cuda.BACKEND)
 
 
-def has_fast(name: str, library: str = "numpy") -> bool:
-    """Whether an op is served by more than its definition."""
-    return any(name in backend.versions for backend in _selection.of(library) if not backend.defines)
+def has_fast(name: str, array: object = None) -> bool:
+    """Whether an op is served by more than its definition, for arrays like this one; without one, for numpy's."""
+    if is_torch(array):
+        load_torch()
+    backends = _selection.of(library_of(array), device_kind(array))
+    return any(name in backend.versions for backend in backends if not backend.defines)
 
 
 def tiles_for(array: object) -> Tiles:
     """The tiles of the backend that such arrays go to first."""
     if is_torch(array):
         load_torch()
-    return _selection.of(library_of(array))[0].tiles
+    return _selection.of(library_of(array), device_kind(array))[0].tiles
 
 
 def described() -> dict[str, dict[str, str]]:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import portable
-from ..streams import philox, row_hashes
+from ..streams import Stream, philox, row_hashes
 from .dispatch import op
 from .reference_pictures import patches, pooled, standardize, threshold
 from .reference_sums import add_to_triangle, cross, float_gram, gram, scores
@@ -35,6 +35,12 @@ class NotFiniteError(ValueError):
 
     def __init__(self) -> None:
         super().__init__("X contains NaN or infinity; impute or drop such rows first.")
+
+
+@op
+def normal_int8(template: np.ndarray, key: tuple[int, int], start: int, stop: int, width: int) -> np.ndarray:
+    """`Stream.normal_int8` of the stream with this key, beside the template: weights are drawn where rows are."""
+    return Stream.of_key(key).normal_int8(start, stop, width)
 
 
 @op

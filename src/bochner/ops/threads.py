@@ -128,7 +128,7 @@ def total(x: np.ndarray) -> float:
     return sum(sums)
 
 
-def _inside(task: Callable[[], Any]) -> Any:
+def _inside(task: Callable[[], Any]) -> object:
     _local.inside = True
     return task()
 

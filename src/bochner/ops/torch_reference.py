@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..arrays import like
-from ..streams import FINISHERS, MULTIPLIERS, WEYL, hash_multipliers
+from ..streams import FINISHERS, MULTIPLIERS, WEYL, hash_multipliers, int8_normal_table
 from .dispatch import Backend, Function
 from .reference import EXACT_TERMS, NotFiniteError
 from .reference_sums import LOT, triangle_size
@@ -105,7 +105,7 @@ def cos_sin(projections: Tensor, phases: Tensor, height: Tensor, out: Tensor | N
     return _given(torch.cat((paired, alone), dim=-1) * height, out)
 
 
-def _given(made: Any, out: Any) -> Tensor:
+def _given(made: Tensor, out: Tensor | None) -> Tensor:
     return made if out is None else out.copy_(made)
 
 
@@ -212,6 +212,17 @@ def _product(words: Tensor, factor: int) -> tuple[Tensor, Tensor]:
     low = words * (factor & 0xFFFF)
     rest = words * (factor >> 16) + (low >> 16)
     return rest >> 16, ((rest & 0xFFFF) << 16) | (low & 0xFFFF)
+
+
+@defines
+def normal_int8(template: Tensor, key: tuple[int, int], start: int, stop: int, width: int) -> Tensor:
+    blocks, count = -(-width // 8), stop - start
+    feature = torch.arange(start, stop, device=template.device).repeat_interleave(blocks)
+    block = torch.arange(blocks, device=template.device).repeat(count)
+    counter = torch.stack((block, torch.zeros_like(block), feature & WORD, feature >> 32), dim=1)
+    words = philox(counter, key).long()
+    halves = torch.stack((words & 0xFFFF, words >> 16), dim=2).reshape(count, 8 * blocks)
+    return like(int8_normal_table(), template)[halves[:, :width]]
 
 
 @defines

@@ -81,8 +81,10 @@ def require_combination(loss: Loss, asked: str | SolverLike, max_coefficient: fl
     )
 
 
-def require_torch(loss: Loss, asked: str | SolverLike, max_coefficient: float | None) -> None:
-    """Refuse for tensors what works on numpy arrays alone: all but exact least squares."""
+def require_torch(
+    loss: Loss, asked: str | SolverLike, max_coefficient: float | None, device: str | None = None
+) -> None:
+    """Refuse for tensors, or on a device, what works on numpy arrays alone: all but exact least squares."""
     exact, rows, lacking = [solver.name for solver in TABLE if solver.exact], candidates_for(asked), ""
     if max_coefficient is not None:
         lacking = "max_coefficient"
@@ -91,8 +93,9 @@ def require_torch(loss: Loss, asked: str | SolverLike, max_coefficient: float | 
     elif rows and not any(solver.exact for solver in rows):
         lacking = option("solver", rows[0].name)
     if lacking:
+        instead = "give numpy arrays, X.numpy(force=True)" if device is None else "leave out device"
         raise ValueError(
-            f"there is no torch version of {lacking}: give numpy arrays, X.numpy(force=True), or use "
+            f"there is no torch version of {lacking}: {instead}, or use "
             f"{option('loss', 'squared')} with solver {', '.join(map(repr, exact))}."
         )
 

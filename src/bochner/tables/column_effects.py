@@ -17,10 +17,10 @@ for G bins of P parents with N rows. Where that is not positive, the level says 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from .chunk import Text
 from .statistics import CategoryStatistics, NumberStatistics
 
 MOST_BINS = 256
@@ -38,7 +38,8 @@ class Bins:
     def of_column(cls, found: CategoryStatistics | NumberStatistics, edges: np.ndarray | None = None) -> Bins:
         """Bins for the values of a column of which statistics are known; edges, if they are known too."""
         if isinstance(found, CategoryStatistics):
-            return cls(np.empty(0), {value: k + 1 for k, value in enumerate(sorted(found.places))})
+            told = [] if found.is_identifier else sorted(found.places)  # of rows each with its own nothing is learned
+            return cls(np.empty(0), {value: k + 1 for k, value in enumerate(told)})
         return cls(edges_between(*found.sketch.weighted()) if edges is None else edges)
 
     @property
@@ -46,9 +47,10 @@ class Bins:
         """How many bins there are."""
         return 1 + (len(self.edges) + 1 if self.places is None else len(self.places))
 
-    def __call__(self, column: Any) -> np.ndarray:
-        if self.places is not None:
-            return np.array([*(self.places.get(value, 0) for value in column.values), 0], dtype=np.int64)[column.codes]
+    def __call__(self, column: Text | np.ndarray) -> np.ndarray:
+        if isinstance(column, Text):
+            places = self.places or {}
+            return np.array([*(places.get(value, 0) for value in column.values), 0], dtype=np.int64)[column.codes]
         return np.where(np.isnan(column), 0, np.searchsorted(self.edges, column) + 1)
 
     def levels(self) -> list[np.ndarray]:
@@ -68,7 +70,7 @@ def edges_between(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
         by_rows = np.searchsorted(ends, shares * ends[-1], side="right")
         by_values = (shares * len(values)).astype(np.int64)
         values = values[np.unique([*by_rows, *by_values, len(values) - 1])]
-    return 0.5 * values[1:] + 0.5 * values[:-1]
+    return np.unique(0.5 * values[1:] + 0.5 * values[:-1])  # of numbers without one between them two may be the same
 
 
 def shrunk_effects(counts: np.ndarray, sums: np.ndarray, squares: np.ndarray, levels: list[np.ndarray]) -> np.ndarray:
@@ -119,8 +121,8 @@ class EffectSums:
 
     def effects(self, without: int | None = None) -> np.ndarray:
         """Effects by all rows, or by those of all folds but one."""
-        kinds = np.arange(len(self.counts)) != (-1 if without is None else without)
-        counts, sums, squares = (part[kinds].sum(axis=0) for part in (self.counts, self.sums, self.squares))
+        others = np.arange(len(self.counts)) != (-1 if without is None else without)
+        counts, sums, squares = (part[others].sum(axis=0) for part in (self.counts, self.sums, self.squares))
         return shrunk_effects(counts, sums, squares, self.levels)
 
     def of_rows(self, codes: np.ndarray, folds: np.ndarray, outputs: np.ndarray) -> np.ndarray:

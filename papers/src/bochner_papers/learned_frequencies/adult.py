@@ -23,7 +23,7 @@ BANDWIDTH = 0.5**-0.5  # of frequencies with the variance 0.5 that the paper cho
 
 LOCAL = Cause(
     "with standardised columns a variance of 0.5 is too local a kernel",
-    "the same with the median distance as bandwidth agrees; so do numbers from 0 to 1", "learned-adult-grid",
+    "the same features with the median distance as bandwidth agree", "learned-adult",
 )  # fmt: skip
 
 Maker = Callable[[int], Any]

@@ -61,7 +61,7 @@ def run(job: Job) -> Findings:
     plan = plan_of(job)
     found = {q: errors_of(plan, AS_PRINTED, q, job) for q in POOL_SIZES}
     printed = {q: errors for q, (errors, _, _) in found.items()}
-    seconds, busy = (float(sum(made[k] for made in found.values())) for k in (1, 2))
+    seconds, busy = sum(made[1] for made in found.values()), sum(made[2] for made in found.values())
     fits = plan.seeds * len(POOL_SIZES) * len(plan.columns)
     job.say("nearest neighbours")
     one, three = job.part("nearest neighbours", neighbour_errors, plan.split)

@@ -90,7 +90,7 @@ def categories(rows: list[dict[str, Any]], chart: dict[str, Any]) -> list[str]:
     """The values of the colour, if each gets a colour of its own: numbers in order, text as it comes."""
     if chart["color"] is None or chart["kind"] == "image":
         return []
-    values = list(dict.fromkeys(row["color"] for row in rows))
+    values = list(dict.fromkeys(row["color"] for row in rows if None not in (row["x"], row["y"])))
     if numeric(rows, "color"):
         if len(values) > FEW and chart["kind"] != "line":
             return []
@@ -183,7 +183,7 @@ def cells(chart: Any) -> Any:
 
 
 def words(chart: Any) -> Any:
-    return chart.mark_text(fontSize=11)
+    return chart.mark_text(fontSize=11, limit=110)
 
 
 MARKS = {"line": lines, "point": points, "image": cells, "text": words}

@@ -16,10 +16,13 @@ def cells(comparison: dict[str, Any]) -> dict[str, str]:
     if theirs is not None and not comparison["spread"]:
         ours = min(max(ours, figures(comparison["ours"], 2)), theirs + 2)
     coarser = ours if theirs is None else min(ours, theirs)
+    difference = comparison["difference"]
+    if difference is not None and abs(difference) < 1e-9 * abs(comparison["ours"]):
+        difference = 0.0  # rounding of the last digit of a float
     return {
         "printed": with_spread(printed, spread, theirs or 0, unit),
         "ours": with_spread(comparison["ours"], comparison["spread"], ours, unit),
-        "difference": signed(comparison["difference"], coarser),
+        "difference": signed(difference, coarser),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...tables.chunk import Chunk
+from ...tables.survey import Summary
 from ...validation import option
 from ..paths import file_system, is_address
 
@@ -94,6 +95,12 @@ class Table(ABC):
                 yield chunk
             self.counts[piece] = seen
             start = 0
+
+    def summaries(self, summary: Summary, rows: int) -> Iterator[Summary]:
+        """The summary with more and more chunks of rows, the last one with all."""
+        for chunk in self.chunks(0, rows):
+            summary.add(chunk)
+            yield summary
 
     def parts(self, numbers: np.ndarray, rows: int) -> Iterator[tuple[int, Chunk]]:
         """Chunks, with the numbers of their first rows, that hold all rows of these numbers, which ascend."""

@@ -30,6 +30,7 @@ from .saving import from_state, to_state
 from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
 from .stacking import Stack, stack_weights
 
+Encoded = Callable[[str | None], np.ndarray]
 LIKE = 20.0  # times at most by which spreads of columns differ that share a unit
 MANY_COLUMNS = 16  # from which columns may share one
 
@@ -54,8 +55,11 @@ class AutoModel(BaseEstimator):
         """The encoder of targets, before any are known."""
 
     @abstractmethod
-    def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
-        """What scores of rows left out teach: the expected error, and how far to trust a prediction."""
+    def _learn_from(self, held_out: np.ndarray, codes: np.ndarray, encoded: Encoded) -> None:
+        """What scores of rows left out teach: the expected error, and how far to trust a prediction.
+
+        `encoded` gives those rows, by how numbers are scaled.
+        """
 
     def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Self:
         """Search for the best model within the budget, and fit it to all rows.
@@ -156,7 +160,7 @@ class AutoModel(BaseEstimator):
         self._shares = [0.0 if t.number is None else places.get(t.number, 0.0) for t in search.trials]
         self.cv_error_ = rows.error_of(np.asarray(held_out))
         self._rows, self._judged = len(Y), int(judged.sum())
-        self._learn_from(np.asarray(held_out) + level, Y[judged])
+        self._learn_from(np.asarray(held_out) + level, Y[judged], lambda numbers: search.tables(numbers)[judged])
 
     def _explain_columns(self, tables: Tables) -> None:
         """Importances: squared slopes of the members times the variance of the columns, added up by input column."""
@@ -185,14 +189,16 @@ class AutoModel(BaseEstimator):
 
     def _scores(self, X: object) -> np.ndarray:
         check_is_fitted(self)
+        return self._of_rows(X, self._stack.scores)
+
+    def _of_rows(self, X: object, function: Callable[[Encoded], np.ndarray]) -> np.ndarray:
+        """What a function says of encoded rows, block by block where they come in blocks."""
         with Limited(self.n_jobs, 0, 1):
             if not isinstance(X, Blocks):
-                return self._stack.scores(self._encoded(X))
+                return function(self._encoded(X))
             blocks = blocks_to_predict(X, getattr(self, "recipe_", None))
             rows = rows_per_block(blocks.n_columns + self.width)
-            return np.concatenate(
-                [self._stack.scores(self._encoded(block)) for block in blocks.walk(rows, title="predictions")]
-            )
+            return np.concatenate([function(self._encoded(b)) for b in blocks.walk(rows, title="predictions")])
 
     @property
     def predicts_several(self) -> bool:
@@ -206,7 +212,7 @@ class AutoModel(BaseEstimator):
         check_is_fitted(self)
         return max(1, *(len(member.centres) for member in self._stack.members))
 
-    def _encoded(self, X: object) -> Callable[[str | None], np.ndarray]:
+    def _encoded(self, X: object) -> Encoded:
         """Rows as encoders make them, by how these scale numbers; in a block of a table all of them have done so."""
         if isinstance(X, Block) and hasattr(self, "recipe_"):
             tables = dict(zip(self._encoders, self.recipe_.split(X.X), strict=True))

@@ -13,7 +13,8 @@ import numpy as np
 
 from ... import ops
 from ...tables import TableEncoder
-from ...tables.effect_encoder import EffectEncoder
+from ...typing import MatrixLike
+from .effect_encoder import EffectEncoder
 
 FOLDS = 5
 JUDGED = 10_000  # rows that are enough to judge by
@@ -24,7 +25,7 @@ POOL = 20_000  # rows by which a sample gets its effects
 class Tables:
     """A table by how its numbers are scaled: "robust", "normal", None for not at all; "effects" has those too."""
 
-    def __init__(self, X: Any, y: np.ndarray, Y: np.ndarray) -> None:
+    def __init__(self, X: MatrixLike, y: np.ndarray, Y: np.ndarray) -> None:
         """`y` are targets as they are given, and Y (n, outputs) coded ones of mean zero."""
         self.Y = Y
         first = TableEncoder("robust", random_state=0)

@@ -14,7 +14,8 @@ from ...typing import RandomStateLike, VectorLike
 from ..regressor import MultiOutputRegressor
 from ..scoring import score_of_rows
 from ..targets import LabelTargets, NumericTargets
-from .base import AutoModel
+from .base import AutoModel, Encoded
+from .deviations import Deviations, learned_deviations
 from .probabilities import Sharpness, likeliest
 
 
@@ -93,6 +94,8 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
         self.device = device
         self.verbose = verbose
 
+    _deviations: Deviations
+
     def _encoder(self) -> NumericTargets:
         return NumericTargets()
 
@@ -105,7 +108,8 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
         X : frame, array-like of shape (n_samples, n_features) or Blocks
             The rows.
         return_std : bool, default=False
-            Whether to return standard deviations too: 95 of 100 rows that were left out lie within 1.96 of them.
+            Whether to return standard deviations too: 95 of 100 rows that were left out lie within 1.96 of them. They
+            are larger where errors of such rows were, if that is clear, and the same for all rows if not.
 
         Returns
         -------
@@ -113,12 +117,12 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
             Predictions; with return_std also their standard deviations.
         """
         check_is_fitted(self)
-        scores = self._scores(X) + self._targets.offset
         shape = (-1, *self._targets.shape)  # type: ignore[attr-defined]
-        mean = scores.reshape(shape)
         if not return_std:
-            return mean
-        return mean, np.broadcast_to(self._deviation, scores.shape).copy().reshape(shape)
+            return (self._scores(X) + self._targets.offset).reshape(shape)
+        both = self._of_rows(X, lambda rows: np.hstack([self._stack.scores(rows), self._deviations(rows("robust"))]))
+        scores, deviations = np.hsplit(both, 2)
+        return (scores + self._targets.offset).reshape(shape), deviations.reshape(shape)
 
     def score(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> float:
         """Return R^2 of predictions, the mean over targets.
@@ -139,9 +143,9 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
         """
         return score_of_rows(self.predict, X, y, sample_weight, classifies=False)
 
-    def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
+    def _learn_from(self, held_out: np.ndarray, codes: np.ndarray, encoded: Encoded) -> None:
         missed = np.abs(held_out - codes)
-        self._deviation = np.quantile(missed, 0.95, axis=0, method="higher") / 1.96
+        self._deviations = learned_deviations(encoded("robust"), missed)
         size = np.maximum(np.var(codes, axis=0), np.finfo(float).tiny)
         shares = np.mean(missed**2 / size, axis=1)
         self.cv_score_ = float(1.0 - shares.mean())
@@ -309,7 +313,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         """
         return score_of_rows(self.predict, X, y, sample_weight, classifies=True)
 
-    def _learn_from(self, held_out: np.ndarray, codes: np.ndarray) -> None:
+    def _learn_from(self, held_out: np.ndarray, codes: np.ndarray, encoded: Encoded) -> None:
         if codes.shape[1] == 1:
             held_out, labels = held_out[:, 0], (codes[:, 0] > 0).astype(np.int64)
             right = (held_out > 0) == (labels == 1)

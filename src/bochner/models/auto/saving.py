@@ -23,11 +23,12 @@ from ...fields import (
 )
 from ...kernels import Stable
 from ...tables import TableEncoder
-from ...tables.effect_encoder import EffectEncoder
 from ...tables.encodings import METHODS
 from ...tables.several_encoders import EncodersRecipe, recipe_of_several
 from ..kept import fitted_fields
 from ..saving import made_of
+from .deviations import Deviations
+from .effect_encoder import EffectEncoder
 from .expansion import Expansion, Setting
 from .local import LocalExpansion, Tree
 from .search import Trial
@@ -58,7 +59,6 @@ FITTED: dict[str, Check] = {
     "cv_score_": number(high=1.0),
     "cv_standard_error_": number(0.0),
     "sharpness_": numbers(2, low=SMALLEST),
-    "_deviation": numbers(None, low=0.0),
     "_rows": whole(1, MOST),
     "_judged": whole(1, MOST),
 }
@@ -85,6 +85,7 @@ def to_state(model: Any) -> dict[str, Any]:
         "encoders": {name: encoder.to_state() for name, encoder in model._encoders.items()},
         "reading": model.recipe_.reading if hasattr(model, "recipe_") else None,
         "members": members,
+        "deviations": deviations_state(model._deviations) if hasattr(model, "_deviations") else None,
         "weights": model._stack.weights,
         "level": model._stack.level,
         "trials": trials,
@@ -109,6 +110,11 @@ def member_state(member: Expansion | LocalExpansion) -> dict[str, Any]:
         "coefficients": np.concatenate([leaf.coefficients for leaf in leaves]),
         **{name: np.stack([getattr(leaf, name) for leaf in leaves]) for name in ("slopes", "middle", "intercept")},
     }
+
+
+def deviations_state(deviations: Deviations) -> dict[str, Any]:
+    logarithm = None if deviations.logarithm is None else member_state(deviations.logarithm)
+    return {"widening": deviations.widening, "logarithm": logarithm}
 
 
 def metric_kind(setting: Setting) -> str:
@@ -136,6 +142,8 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     require_fields({"shares": state["shares"]}, {"shares": numbers(len(model._trials), low=0.0)})
     model._shares = state["shares"].tolist()
     vars(model).update(fitted)
+    if not model._encoder().classifies:
+        model._deviations = deviations_of(state["deviations"], model._encoders, outputs)
     if state["reading"] is not None:
         model.recipe_ = recipe_from(state["reading"], list(model._encoders.values()))
     return model
@@ -160,11 +168,9 @@ def require_fitted(fitted: dict[str, Any], outputs: int, classifies: bool) -> No
     """Refuse what no fit with so many outputs leaves in a model."""
     require_present(fitted, ["n_features_in_"])
     columns = fitted["n_features_in_"]
-    table = {name: check for name, check in FITTED.items() if name != ("_deviation" if classifies else "sharpness_")}
+    table = {name: check for name, check in FITTED.items() if classifies or name != "sharpness_"}
     require_fields({"n_features_in_": columns}, {"n_features_in_": FITTED["n_features_in_"]})
     table |= {"feature_names_in_": names(columns), "feature_importances_": numbers(columns, low=0.0)}
-    if not classifies:
-        table["_deviation"] = numbers(outputs, low=0.0)
     require_fields(fitted, table, OPTIONAL)
 
 
@@ -214,6 +220,18 @@ def member_of(state: dict[str, Any], encoders: dict[str, TableEncoder], outputs:
     whole = zip(*(state[name] for name in ("slopes", "middle", "intercept")), strict=True)
     made = [Expansion(setting, kernel, *first, *second) for first, second in zip(parts, whole, strict=True)]
     return made[0] if leaves == 1 else LocalExpansion(setting, Tree(state["axes"], cuts), made)
+
+
+def deviations_of(state: dict[str, Any], encoders: dict[str, Any], outputs: int) -> Deviations:
+    """Deviations from what a file kept; what belongs to other columns is refused."""
+    require_fields({"deviations": state}, {"deviations": instance(dict)})
+    require_fields({"widening": state["widening"]}, {"widening": numbers(outputs, low=0.0)})
+    if state["logarithm"] is None:
+        return Deviations(state["widening"])
+    f = member_of(state["logarithm"], {name: encoders[name] for name in encoders if name == "robust"}, outputs)
+    if not isinstance(f, Expansion):
+        raise ValueError("deviations have no leaves")
+    return Deviations(state["widening"], f)
 
 
 def setting_of(state: dict[str, Any]) -> Setting:

@@ -112,6 +112,7 @@ class Search:
         few = self.centres < FEW  # of so many rows, which leaves serve better
         self.ways: list[Any] = [exact_fit] if self.exact else [self._landmarks, self._local][few:]
         self.members: list[Member] = []
+        self.first_errors: dict[tuple[float, float], float] = {}  # by kernel, in the first round of a chain
         self.trials: list[Trial] = []
 
     def rows(self, numbers: str | None, sampled: bool = False) -> Rows:
@@ -145,12 +146,18 @@ class Search:
         rows, tried, start = self.rows(chain.numbers, sampled=not self.whole), [], time.monotonic()
         for member in rounds(rows, chain):
             tried.append((member, self._told(time.monotonic() - start, member, len(rows.X))))
-            if not self.clock.has(0.95):
+            if not self.clock.has(0.95) or (len(tried) == 1 and not self._promises(chain, member.error)):
                 break
         best = sorted(tried, key=lambda pair: pair[0].error)[:1]
         if best and self.whole:
             self._keep(*best[0])
         return best
+
+    def _promises(self, chain: Chain, error: float) -> bool:
+        """Whether a chain is worth more rounds than its first: effects are where they beat that kernel without them."""
+        if chain.numbers != "effects":
+            self.first_errors.setdefault((chain.p, chain.q), error)
+        return chain.numbers != "effects" or error < self.first_errors.get((chain.p, chain.q), np.inf)
 
     def _fit_all(self, settings: list[Setting]) -> None:
         """Fit settings to all rows; then move from the best of them, while that helps."""

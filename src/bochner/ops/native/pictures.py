@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .instruction_sets import _native
 PICTURES = 2  # that are worth a thread
 
 
-def _over_pictures(kernel: Any, rows: int, cells: np.ndarray, out: np.ndarray) -> np.ndarray:
+def _over_pictures(kernel: Callable[..., None], rows: int, cells: np.ndarray, out: np.ndarray) -> np.ndarray:
     """kernel(rows of patches, pictures) for some pictures at a time."""
     patches = len(cells)
 

@@ -11,14 +11,14 @@
     return numbers.map((k) => few[k] ?? `hsl(${Math.round(137.5 * k) % 360} 55% 55%)`);
   }
 
-  function theme(chosen) {
+  function theme(chosen, width) {
     const text = { labelColor: style("--soft"), titleColor: style("--soft"), labelFont: style("--sans"), titleFont: style("--sans") };
     const sizes = { labelFontSize: 11, titleFontSize: 12, titleFontWeight: 500 };
     return {
       background: "transparent",
       view: { stroke: "transparent" },
       font: style("--sans"),
-      axis: { ...text, ...sizes, domainColor: style("--line"), tickColor: style("--line"), gridColor: style("--faint"), labelOverlap: true },
+      axis: { ...text, ...sizes, domainColor: style("--line"), tickColor: style("--line"), gridColor: style("--faint"), labelOverlap: true, titleLimit: Math.max(width - 60, 100) },
       // The name of the vertical axis lies above it, where it costs no width.
       axisY: { titleAngle: 0, titleAlign: "left", titleAnchor: "start", titleBaseline: "bottom", titleX: 0, titleY: -9 },
       legend: { ...text, ...sizes },
@@ -36,7 +36,7 @@
     if (place.dataset.aspect) specification.height = Math.round(Math.min(place.clientWidth - 40, 420) * place.dataset.aspect);
     try {
       // The interpreter of expressions does without eval, which the page's policy forbids.
-      const options = { mode: "vega-lite", actions: false, ast: true, renderer: "svg", config: theme(chosen) };
+      const options = { mode: "vega-lite", actions: false, ast: true, renderer: "svg", config: theme(chosen, place.clientWidth) };
       await window.vegaEmbed(place, specification, options);
       place.dataset.drawn = "yes";
     } catch (error) {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bochner.models.auto.effect_encoder import END, MOST_EFFECTS, EffectEncoder
 from bochner.tables import TableEncoder
 from bochner.tables.column_effects import MOST_BINS, Bins, edges_between, shrunk_effects
-from bochner.tables.effect_encoder import END, MOST_EFFECTS, EffectEncoder
 
 pandas = pytest.importorskip("pandas")
 
@@ -85,7 +85,7 @@ def test_effects_of_wide_tables_are_few() -> None:
     encoder, Z = fitted(X, Y)
     names = encoder.get_feature_names_out().tolist()
     assert Z.shape[1] == len(names) <= 150 + MOST_EFFECTS
-    assert "x7 says on 0" in names and "x0 says on 0" not in names
+    assert "x7 effect on 0" in names and "x0 effect on 0" not in names
 
 
 @pytest.mark.parametrize("values", [1, 2, 40, 5000])
@@ -115,13 +115,24 @@ def test_a_frame_has_its_numbers_and_the_effects_of_all_columns() -> None:
     encoder, X = fitted(frame, Y)
     names = encoder.get_feature_names_out().tolist()
     assert X.shape == (800, len(names))
-    assert {"x", "x is missing", "day", "town says", "day says"} <= set(names)
+    assert {"x", "x is missing", "day", "town effect", "day effect"} <= set(names)
     assert not any(name.startswith("town=") for name in names)
-    assert encoder.column_of_[names.index("town says")] == 0 and encoder.column_of_[names.index("day says")] == 2
+    assert encoder.column_of_[names.index("town effect")] == 0 and encoder.column_of_[names.index("day effect")] == 2
     new, truth = mixed(500, 1)
-    assert np.corrcoef(encoder.transform(new)[:, names.index("town says")], truth[:, 0])[0, 1] > 0.7
-    unknown = encoder.transform(new.assign(town="elsewhere"))[:, names.index("town says")]
+    assert np.corrcoef(encoder.transform(new)[:, names.index("town effect")], truth[:, 0])[0, 1] > 0.7
+    unknown = encoder.transform(new.assign(town="elsewhere"))[:, names.index("town effect")]
     assert (unknown == 0.0).all()
+
+
+def test_identifiers_have_no_effect_and_neighbouring_numbers_one_edge() -> None:
+    rng = np.random.default_rng(4)
+    frame, Y = pandas.DataFrame({"id": [f"r{k}" for k in range(200)]}), rng.normal(size=(200, 1))
+    frame["x"] = np.round(rng.normal(size=200))
+    encoder, _ = fitted(frame, Y)
+    assert not any("id" in name for name in encoder.get_feature_names_out())
+    close = 1.0 + np.finfo(float).eps * np.arange(20)
+    edges = edges_between(close, np.ones(20, dtype=int))
+    assert (np.diff(edges) > 0).all() and len(edges) <= 19
 
 
 def test_files_hold_effects() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import numbers, require_fields, several
-from ..ops import threads
-from .column_effects import Bins, EffectSums
-from .encoder import TableEncoder
-from .learned import MOST_COLUMNS
-from .statistics import FARTHEST
+from ...fields import numbers, require_fields, several
+from ...tables import TableEncoder
+from ...tables.column_effects import Bins, EffectSums
+from ...tables.learned import MOST_COLUMNS, LearnedTable
+from ...tables.statistics import FARTHEST
+from .fits import beside
 
 FOLDS = 5  # by the other four of which a row gets the effects of its values
 MOST_EFFECTS = 200  # columns, those that vary most
@@ -73,7 +73,7 @@ class EffectEncoder:
         kept[np.argsort(-spreads, kind="stable")[min(MOST_EFFECTS, 2 * len(self.bins) + 16) :]] = False
         return kept
 
-    def read(self, X: Any) -> list[Any]:
+    def read(self, X: object) -> list[Any]:
         """The columns of a table as numbers and categories."""
         return self._learned.read(self.encoder._columns(X, reset=False))
 
@@ -90,14 +90,14 @@ class EffectEncoder:
         z = effects / self.spreads[self.spreads > 0]
         return np.hstack([X[:, self._plain], z / np.sqrt(1.0 + (z / END) ** 2)])
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: object) -> np.ndarray:
         """Turn rows into numbers."""
         return self._encode(self.read(X))
 
     # ---- what recipes ask of an encoder ----
 
     @property
-    def _learned(self) -> Any:
+    def _learned(self) -> LearnedTable:
         return self.encoder._learned
 
     @property
@@ -119,7 +119,7 @@ class EffectEncoder:
         """The names of the columns that come out."""
         names, kept = self.encoder._input_names(), np.flatnonzero(self.spreads > 0)
         ends = [f" on {k}" if self._outputs > 1 else "" for k in range(self._outputs)]
-        effects = [f"{names[k // self._outputs]} says{ends[k % self._outputs]}" for k in kept]
+        effects = [f"{names[k // self._outputs]} effect{ends[k % self._outputs]}" for k in kept]
         return np.array([*self.encoder.get_feature_names_out()[self._plain], *effects], dtype=object)
 
     # ---- files ----
@@ -153,13 +153,7 @@ class EffectEncoder:
 
 def each(function: Callable[[int], Any], number: int) -> list[Any]:
     """What a function returns for 0, 1, ..., beside one another."""
-    found: list[Any] = [None] * number
-
-    def put(k: int) -> None:
-        found[k] = function(k)
-
-    threads.run([partial(put, k) for k in range(number)])
-    return found
+    return beside([partial(function, k) for k in range(number)])
 
 
 def spreads_of(sums: EffectSums, table: np.ndarray) -> np.ndarray:

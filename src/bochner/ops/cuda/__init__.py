@@ -1,0 +1,19 @@
+"""What GPUs do faster than torch's definitions: fused projections, Hadamard transforms and sums, by Triton and cuBLAS.
+
+Every function here equals the definition in `torch_reference`: integers bit for bit, floats to rounding. Features come
+with the rows of a column side by side (strides 1, n), as tensor cores want to have them for Gram matrices.
+
+With TRITON_INTERPRET=1 the same kernels run on tensors of the CPU, slowly: so they are tested everywhere.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from .backend import BACKEND, INTERPRETED
+
+if find_spec("triton") is not None:
+    from . import floats, hadamard, projections, randomness, structured  # noqa: F401  they register what they serve
+from . import sums  # noqa: F401
+
+__all__ = ["BACKEND", "INTERPRETED"]
