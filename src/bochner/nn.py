@@ -8,7 +8,6 @@ state of either kind loads into the other.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
