@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import Array, as_rows, is_torch
+from ..arrays import as_rows, is_torch
 from ..config import room_context
 
 SHARE = 0.6  # of a device's memory, what "auto" means
@@ -91,7 +91,7 @@ class Carrier:
         self.device = self.torch.device(device)
         self.overlaps = self.device.type == "cuda"
         self._stream = self.torch.cuda.Stream(self.device) if self.overlaps else None
-        self._stages: list[tuple[dict[int, Array], Any]] = [({}, None) for _ in range(STAGES)]
+        self._stages: list[tuple[dict[int, Any], Any]] = [({}, None) for _ in range(STAGES)]
         self._next = 0
         self._sent: dict[int, Any] = {}  # when what begins with this tensor is there
 
@@ -117,7 +117,7 @@ class Carrier:
         self._sent[id(moved[0])] = sent
         return moved
 
-    def _staged(self, part: Array, buffers: dict[int, Array], place: int) -> Array:
+    def _staged(self, part: Any, buffers: dict[int, Any], place: int) -> Any:
         size = part.numel() * part.element_size()
         if place not in buffers or buffers[place].numel() < size:
             buffers[place] = self.torch.empty(size, dtype=self.torch.uint8, pin_memory=True)
@@ -135,11 +135,11 @@ class Carrier:
                     part.record_stream(stream)
 
 
-def to_device(part: Array | None, device: Any) -> Array | None:
+def to_device(part: Any, device: Any) -> Any:
     return None if part is None else part.to(device)
 
 
-def as_tensor(array: Any, torch: Any) -> Array:
+def as_tensor(array: Any, torch: Any) -> Any:
     """A tensor that shares the memory of an array of numbers."""
     if is_torch(array):
         return as_rows(array)
