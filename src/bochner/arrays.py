@@ -152,7 +152,7 @@ def contiguous(array: Array) -> Array:
     return array.contiguous() if is_torch(array) else np.ascontiguousarray(array)
 
 
-def empty(shape: Any, template: Array, dtype: str = "float64") -> Array:
+def empty(shape: Any, template: object, dtype: str = "float64") -> Array:
     """An array to be filled, of the template's library and on its device."""
     if is_torch(template):
         return template.new_empty(tuple(shape), dtype=getattr(sys.modules["torch"], dtype))

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
@@ -19,12 +20,15 @@ import scipy.sparse
 from ..arrays import as_rows, is_torch
 from ..config import room_context
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 SHARE = 0.6  # of a device's memory, what "auto" means
 RESIDENT = 0.25  # of it, rows that are moved there once and stay; more come a block at a time
 STAGES = 3  # pinned buffers: one is filled, one travels, one may wait
 
 
-def require_device(device: Any) -> str | None:
+def require_device(device: object) -> str | None:
     """The name of a device, or None; refused in one sentence if there is no such device."""
     if device is None or str(device) == "cpu":
         return None if device is None else "cpu"
@@ -43,7 +47,7 @@ def require_device(device: Any) -> str | None:
     return name
 
 
-def device_of(*arrays: Any) -> str | None:
+def device_of(*arrays: object) -> str | None:
     """The GPU that the first tensor is on; None if there is none, or it is on the CPU."""
     for array in arrays:
         if is_torch(array) and array.device.type != "cpu":
@@ -117,7 +121,7 @@ class Carrier:
         self._sent[id(moved[0])] = sent
         return moved
 
-    def _staged(self, part: Any, buffers: dict[int, Any], place: int) -> Any:
+    def _staged(self, part: Tensor, buffers: dict[int, Tensor], place: int) -> Tensor:
         size = part.numel() * part.element_size()
         if place not in buffers or buffers[place].numel() < size:
             buffers[place] = self.torch.empty(size, dtype=self.torch.uint8, pin_memory=True)
@@ -135,11 +139,11 @@ class Carrier:
                     part.record_stream(stream)
 
 
-def to_device(part: Any, device: Any) -> Any:
+def to_device(part: Tensor | None, device: object) -> Tensor | None:
     return None if part is None else part.to(device)
 
 
-def as_tensor(array: Any, torch: Any) -> Any:
+def as_tensor(array: object, torch: ModuleType) -> Tensor:
     """A tensor that shares the memory of an array of numbers."""
     if is_torch(array):
         return as_rows(array)

@@ -32,7 +32,7 @@ class Version(NamedTuple):
     when: Callable[..., bool] | None = None
     note: str = ""
 
-    def takes(self, array: Array, *others: Any) -> bool:
+    def takes(self, array: Array, *others: object) -> bool:
         return self.takes_kind(array) and (self.when is None or self.when(array, *others))
 
     def takes_kind(self, array: Array) -> bool:
@@ -190,7 +190,7 @@ def library_of(array: object) -> str:
     return "torch" if is_torch(array) else "numpy"
 
 
-def device_kind(array: Any) -> str:
+def device_kind(array: object) -> str:
     """cpu, cuda and so on."""
     return array.device.type if is_torch(array) else "cpu"
 

@@ -28,7 +28,7 @@ def defines(function: Function) -> Function:
     """The decorated function is what the op of its name means for tensors."""
 
     @wraps(function)
-    def call(array: Tensor, *others: Any) -> Tensor:
+    def call(array: Tensor, *others: object) -> Tensor:
         return function(array, *(like(other, array) for other in others))
 
     TORCH.serves(function.__name__)(call)

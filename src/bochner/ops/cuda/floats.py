@@ -3,12 +3,11 @@ is that of float32; bfloat16 in one, summed in float32."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from triton import JITFunction
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from .backend import BACKEND, beside, by_column, padded
@@ -79,7 +78,13 @@ def wave_kernel(
 
 
 def launch(
-    kernel: Any, shape: Shape, x: Tensor, directions: Tensor, units: int, *arguments: Any, **constants: Any
+    kernel: JITFunction,
+    shape: Shape,
+    x: Tensor,
+    directions: Tensor,
+    units: int,
+    *arguments: Tensor | float,
+    **constants: int,
 ) -> None:
     """A kernel on tiles of units and rows."""
     n = len(x)
@@ -97,14 +102,14 @@ def launch(
     )  # fmt: skip
 
 
-def takes(x: Tensor, directions: Tensor, *others: Any) -> bool:
+def takes(x: Tensor, directions: Tensor, *others: object) -> bool:
     """A matrix of rows in one of these types, which no gradient is wanted of."""
     return x.dtype in SHAPES and x.ndim == 2 and not (x.requires_grad or getattr(directions, "requires_grad", False))
 
 
 @BACKEND.serves(when=takes, note="float32 and bfloat16, without gradients")
 def dense_maxout(
-    x: Tensor, directions: Tensor, pool_size: int, centre: Tensor, scale: Any, out: Tensor | None = None
+    x: Tensor, directions: Tensor, pool_size: int, centre: Tensor, scale: float, out: Tensor | None = None
 ) -> Tensor:
     directions, centre = beside(x, directions, centre)
     shape, units = POOLS[x.dtype], len(directions) // pool_size
@@ -129,7 +134,7 @@ def dense_winners(x: Tensor, directions: Tensor, pool_size: int) -> Tensor:
 
 
 @BACKEND.serves(when=takes, note="float32 and bfloat16, without gradients")
-def dense_cos_sin(x: Tensor, directions: Tensor, phases: Tensor, height: Any, out: Tensor | None = None) -> Tensor:
+def dense_cos_sin(x: Tensor, directions: Tensor, phases: Tensor, height: float, out: Tensor | None = None) -> Tensor:
     directions, phases = beside(x, directions, phases)
     units, pairs = len(directions), len(directions) - len(phases)
     made = by_column(len(x), units + pairs, x.dtype, x)

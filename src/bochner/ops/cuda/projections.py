@@ -7,12 +7,13 @@ each direction is added again: exact, as all of it is.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from triton import JITFunction
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from .backend import BACKEND, beside, by_column, padded
@@ -172,7 +173,9 @@ class Factors(NamedTuple):
         sums = 128 * directions.sum(dim=1, dtype=torch.int32) if is_bytes else w
         return cls(padded((x ^ 128).view(torch.int8) if is_bytes else x, 16), w, sums, is_bytes)
 
-    def launch(self, kernel: Any, units: int, *arguments: Any, shape: Shape = SHAPE, **constants: Any) -> None:
+    def launch(
+        self, kernel: JITFunction, units: int, *arguments: Tensor | float, shape: Shape = SHAPE, **constants: int
+    ) -> None:
         n, depth = self.x.shape
         if not (n and units):
             return

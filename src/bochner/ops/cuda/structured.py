@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
@@ -75,7 +73,7 @@ def fastfood_kernel(
             tl.store(target[:, :, :, None] + 2 * column[:, :, :, None] + which, both, mask=keep[:, :, :, None])
 
 
-def takes(x: Tensor, signs: Tensor, *others: Any) -> bool:
+def takes(x: Tensor, signs: Tensor, *others: object) -> bool:
     size = signs.shape[-1]
     return (
         x.dtype == torch.float32 and x.ndim == 2 and LANES <= size <= LARGEST
@@ -83,7 +81,7 @@ def takes(x: Tensor, signs: Tensor, *others: Any) -> bool:
     )  # fmt: skip
 
 
-def launch(x: Tensor, weights: tuple[Any, ...], phases: Tensor, kept: int, height: float, waves: bool) -> Tensor:
+def launch(x: Tensor, weights: tuple[Tensor, ...], phases: Tensor, kept: int, height: float, waves: bool) -> Tensor:
     signs, permutation, gaussian, calibration, phases = beside(x, *weights, phases)
     expansions, size = signs.shape
     shared = max(1, size // PART)
@@ -112,6 +110,6 @@ def fastfood(x: Tensor, signs: Tensor, permutation: Tensor, gaussian: Tensor, ca
 @BACKEND.serves(when=takes, note="float32, expansions of 32 to 32,768, without gradients")
 def fastfood_cos_sin(
     x: Tensor, signs: Tensor, permutation: Tensor, gaussian: Tensor, calibration: Tensor, kept: int, phases: Tensor,
-    height: Any,
+    height: float,
 ) -> Tensor:  # fmt: skip
     return launch(x, (signs, permutation, gaussian, calibration), phases, kept, float(height), True)

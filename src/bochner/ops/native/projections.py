@@ -24,7 +24,7 @@ def projects(dtype: DTypeLike) -> bool:
     return dtype == np.float32 and instruction_set() != PLAIN
 
 
-def _pays(x: np.ndarray, directions: np.ndarray, *others: Any) -> bool:
+def _pays(x: np.ndarray, directions: np.ndarray, *others: object) -> bool:
     """Whether x has rows enough to pay for packing the directions."""
     return x.dtype == directions.dtype and len(x) >= PACKED_ROWS and instruction_set() != PLAIN
 
