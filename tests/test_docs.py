@@ -21,6 +21,7 @@ MODULES = [
     m.name
     for m in pkgutil.walk_packages(bochner.__path__, "bochner.")
     if not m.name.endswith(("_native", "cli", ".nn", ".torch_reference", ".torch_linear_algebra"))
+    and ".cuda" not in m.name
 ]
 
 

@@ -25,6 +25,7 @@ from bochner import (
     LearnedFourierRegressor,
     MaxoutHash,
     MaxoutIndex,
+    PatchFeatures,
     RandomBins,
     RandomCells,
     RandomFeatureClassifier,
@@ -114,6 +115,7 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 3)), RNG.normal(size=60)
 LABELS = np.where(Y > 0, "a", "b")
 FRAME = pandas.DataFrame(X, columns=["u", "v", "w"])
+PIXELS = pandas.DataFrame(RNG.integers(0, 255, size=(9, 36)), columns=[f"p{i}" for i in range(36)])
 MIXED = FRAME.assign(text=LABELS)
 BAGS = [RNG.normal(size=(6, 2)) for _ in range(30)]
 POINTS = pandas.DataFrame(np.concatenate(BAGS), columns=["u", "v"]).assign(bag=np.repeat(np.arange(30), 6).astype(str))
@@ -142,6 +144,12 @@ FITS = {
         lambda: BasisUnion([RandomStumps(8)], precision="int8").fit(X),
     ],
     RandomRidge: [lambda: RandomRidge(8).fit(FRAME), lambda: RandomRidge(8, precision="int8").fit(X)],
+    PatchFeatures: [
+        lambda: PatchFeatures(image_shape=(6, 6), n_filters=4, patch_size=3, grid=2).fit(PIXELS),
+        lambda: PatchFeatures(image_shape=(6, 6), n_filters=4, patch_size=3, grid=2, precision="int8").fit(
+            PIXELS.to_numpy()
+        ),
+    ],
     FixedFourier: [
         lambda: FixedFourier(np.eye(3)).fit(FRAME), lambda: FixedFourier(np.eye(3), precision="int8").fit(X),
     ],

@@ -20,10 +20,10 @@ PATIENT = {"distributed.scheduler.allowed-failures": 10_000, "distributed.comm.t
 
 @contextmanager
 def cluster(workers=2):
-    """The client of so many workers of one thread."""
+    """The client of so many workers of one thread, with any free port: other tests may have clusters too."""
     with (
         dask.config.set(PATIENT),
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=None) as local,
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", memory_limit=None) as local,
         Client(local) as client,
     ):
         yield client

@@ -595,7 +595,7 @@ def local_cluster(workers: int) -> Iterator[distributed.Client]:
     """The client of so many worker processes of one thread on this machine."""
     with (
         distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=None
+            n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=":0"
         ) as on,
         distributed.Client(on) as client,
     ):

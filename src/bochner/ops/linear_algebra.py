@@ -95,8 +95,8 @@ def _factor_lots(matrix: np.ndarray, shift: float, scale: float, dtype: str) -> 
 
 def factor_in_place(made: FactorInLots) -> FactorInLots | None:
     """The factor of a matrix whose lots are given, in their place; None if it is not positive definite."""
-    factorise = lapack.get_lapack_funcs("potrf", dtype=made.lots[0].dtype)
     for k, lot in enumerate(made.lots):
+        factorise = lapack.get_lapack_funcs("potrf", dtype=lot.dtype)
         corner, right = made.columns(k, k), lot[:, len(lot) :]
         if factorise(corner, clean=0, overwrite_a=1)[1]:
             return None

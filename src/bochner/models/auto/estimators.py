@@ -292,7 +292,8 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
-        return Sharpness(*self.sharpness_).probabilities(self.decision_function(X))
+        decision = self.decision_function(X)
+        return Sharpness(*self.sharpness_).probabilities(decision)
 
     def score(self, X: RowsLike, y: VectorLike | None = None, sample_weight: VectorLike | None = None) -> float:
         """Return the share of rows whose label is right.
