@@ -452,6 +452,11 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return self.map_.output_dtype(X)
 
     @property
+    def copied_places(self) -> np.ndarray | None:
+        """Which column stands where in the copies of a row that models are fitted to; None where rows are alone."""
+        return None
+
+    @property
     def quantizes_input(self) -> bool:
         """Whether integer precisions work on 8-bit codes of x."""
         return self.kind.quantizes_input

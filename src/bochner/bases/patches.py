@@ -38,6 +38,8 @@ from .heuristics import different_rows, draw_seed
 SAMPLED = 40_000  # patches from which the whitening is learned
 REGULARIZED = 0.1  # what is added to the variances of normalized patches before they are whitened
 RANGE = 255.0  # of pixels, in whose units the contrast is given
+COPIES = ("mirrored", "shifted", "both")
+SHIFTS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0))  # of a picture and its shifted copies, down and across
 AT_ONCE = 64  # pictures whose pooled columns are held at a time, where their spread is measured
 BULK = 0.999  # this quantile of |x| is the range of pixels that are not bytes
 LEAST_SPREAD = 1e-3  # of a column, in units of the usual one: what hardly varies is not blown up
@@ -73,6 +75,10 @@ class PatchFeatures(Basis):
     mirrored : bool, default=False
         Whether the patches of the mirror image stand in the bags too: then a picture and its mirror image have the same
         features, in fit and predict alike, for twice the work on patches and none on sums.
+    copies : {None, 'mirrored', 'shifted', 'both'}, default=None
+        Copies of each picture that models are fitted to as further rows: its mirror image, the picture shifted by one
+        pixel to each of four sides, or all of these. Predictions are means of the scores of all copies. For
+        loss='squared', whose sums add; `transform` makes the features of the picture alone.
     pooling : {'auto', 'mean', 'root', 'max'}, default='auto'
         Mean over a cell, its square root, or the largest. 'auto' is the root for thresholds and ReLU, which are never
         negative, else the mean.
@@ -135,6 +141,7 @@ class PatchFeatures(Basis):
         filters: str = "patches",
         stride: int = 1,
         mirrored: bool = False,
+        copies: str | None = None,
         pooling: str = "auto",
         contrast: float | None = 10.0,
         whiten: bool = True,
@@ -149,6 +156,7 @@ class PatchFeatures(Basis):
         self.filters = filters
         self.stride = stride
         self.mirrored = mirrored
+        self.copies = copies
         self.pooling = pooling
         self.contrast = contrast
         self.whiten = whiten
@@ -199,6 +207,20 @@ class PatchFeatures(Basis):
         """Whether integer precisions work on 8-bit codes of x."""
         return True
 
+    @property
+    def copied_places(self) -> np.ndarray | None:
+        """Which pixel stands where in the copies of a picture; beyond an edge stands the edge again."""
+        if self.copies is None:
+            return None
+        height, width = self.image_shape[:2]
+        numbers = np.arange(int(np.prod(self.image_shape))).reshape(height, width, -1)
+        down, across = np.arange(height)[:, None], np.arange(width)
+        steps = SHIFTS if self.copies in ("shifted", "both") else SHIFTS[:1]
+        found = [numbers[(down + y).clip(0, height - 1), (across + x).clip(0, width - 1)] for y, x in steps]
+        if self.copies in ("mirrored", "both"):
+            found += [picture[:, ::-1] for picture in found]
+        return np.stack([picture.ravel() for picture in found])
+
     # ---- fit ----
 
     def _geometry(self, columns: int) -> Geometry:
@@ -220,6 +242,8 @@ class PatchFeatures(Basis):
         require_integer("n_filters", self.n_filters)
         require_choice("filters", self.filters, ["patches", "random"])
         require_choice("pooling", self.pooling, ["auto", *POOLINGS])
+        if self.copies is not None:
+            require_choice("copies", self.copies, COPIES)
         if self.precision is not None:
             require_choice("precision", self.precision, PRECISIONS)
         if self.basis is not None and not (isinstance(self.basis, Basis) and issubclass(self.basis.kind, UnitMap)):
@@ -398,6 +422,7 @@ SIDE = whole(1, 1 << 20)
 PARAMETERS: dict[str, Check] = {
     "basis": nothing, "image_shape": several(SIDE, 3), "patch_size": SIDE, "grid": SIDE,
     "n_filters": whole(1, MOST_COLUMNS), "filters": text("patches", "random"), "stride": SIDE, "mirrored": flag,
+    "copies": either(nothing, text(*COPIES)),
     "pooling": text("auto", *POOLINGS), "contrast": either(nothing, number(1.0 / LARGEST, LARGEST)), "whiten": flag,
     "precision": either(nothing, text(*PRECISIONS)), "random_state": whole(-(1 << 64), 1 << 64),
 }  # fmt: skip

@@ -142,6 +142,16 @@ class BasisUnion(Basis):
         """Whether a bandwidth or radius of some part was given as a number, which is in the units of X."""
         return any(part.has_units for part in self.parts)
 
+    @property
+    def copied_places(self) -> np.ndarray | None:
+        """Those of the parts, which must agree."""
+        first, *others = (part.copied_places for part in self.parts)
+        for other in others:
+            if other is first is None or (other is not None and first is not None and np.array_equal(first, other)):
+                continue
+            raise ValueError("all parts of a union must have the same copies of a picture.")
+        return first
+
     # ---- the scikit-learn face ----
 
     def _fit_rows(self, rows: Rows, largest: float) -> Self:

@@ -39,6 +39,8 @@ class Block(NamedTuple):
     state : dict or None
         What passes over kept blocks leave for the next one. What has a name with an underscore in front only saves
         work, and may be gone.
+    originals : ndarray or None
+        Where rows are copies of others, these: folds go by them, so that copies are never parted.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Block(NamedTuple):
     start: int
     kept: Array | None = None
     state: dict[str, Any] | None = None
+    originals: Any = None
 
     @property
     def numbers(self) -> Array:
@@ -76,7 +79,8 @@ class Block(NamedTuple):
         chosen = like(chosen, self.X)
         X, y, weight = (None if part is None else part[chosen] for part in self[:3])
         kept = arange(self.X.shape[0], self.X) if self.kept is None else self.kept
-        return Block(X, y, weight, self.start, kept[chosen])
+        originals = None if self.originals is None else self.originals[chosen]
+        return Block(X, y, weight, self.start, kept[chosen], originals=originals)
 
     def on_host(self) -> Block:
         """Return the same rows as numpy has them: those of a sample, by which something is settled for all rows.
@@ -86,8 +90,9 @@ class Block(NamedTuple):
         Block
             The block, of numpy arrays.
         """
-        X, y, weight, kept = (to_host(part) for part in (self.X, self.y, self.weight, self.kept))
-        return Block(X, y, weight, self.start, kept, self.state)
+        parts = (self.X, self.y, self.weight, self.kept, self.originals)
+        X, y, weight, kept, originals = (to_host(part) for part in parts)
+        return Block(X, y, weight, self.start, kept, self.state, originals)
 
 
 class Blocks(ABC):

@@ -61,11 +61,11 @@ class DeviceBlocks(WrappedBlocks):
         return map(self._sent, self.blocks.stream(start, rows))
 
     def _sent(self, block: Block) -> Block:
-        X, y, weight, kept = self.carrier.carry([block.X, block.y, block.weight, block.kept])
-        return Block(X, y, weight, block.start, kept, block.state)
+        X, y, weight, kept, originals = self.carrier.carry(carried(block))
+        return Block(X, y, weight, block.start, kept, block.state, originals)
 
     def _arrived(self, block: Block) -> Block:
-        self.carrier.arrived([block.X, block.y, block.weight, block.kept])
+        self.carrier.arrived(carried(block))
         return block
 
 
@@ -85,3 +85,8 @@ def on_device(blocks: Blocks, carrier: Carries, stays: bool) -> Blocks:
         carrier.arrived(parts)
         return MemoryBlocks(X, y, weight, recipe=blocks.recipe)
     return DeviceBlocks(blocks, carrier)
+
+
+def carried(block: Block) -> list[Any]:
+    """What of a block goes to the device."""
+    return [block.X, block.y, block.weight, block.kept, block.originals]

@@ -16,10 +16,15 @@ LOOKED_AT = 1000  # rows that stand for all when memory maps are told apart
 
 
 class MemoryBlocks(Blocks):
-    """X with y and sample weights, sliced by rows. A memory map is read a block at a time."""
+    """X with y and sample weights, sliced by rows. A memory map is read a block at a time.
 
-    def __init__(self, X: Rows, y: Any = None, weight: Any = None, *, recipe: Any = None) -> None:
-        self.X, self.y, self.weight, self.recipe = X, y, weight, recipe
+    Rows that are copies of others may come with these as `originals`.
+    """
+
+    def __init__(
+        self, X: Rows, y: Any = None, weight: Any = None, *, recipe: Any = None, originals: Rows | None = None
+    ) -> None:
+        self.X, self.y, self.weight, self.recipe, self.originals = X, y, weight, recipe, originals
         self.n_rows, self.n_columns = (int(size) for size in X.shape)
         self._mapped = is_mapped(X)
         for name, other in (("y", y), ("sample_weight", weight)):
@@ -28,14 +33,16 @@ class MemoryBlocks(Blocks):
 
     def read(self, start: int, stop: int) -> Block:
         rows = slice(start, stop)
-        y, weight = (None if part is None else part[rows] for part in (self.y, self.weight))
+        parts = (self.y, self.weight, self.originals)
+        y, weight, originals = (None if part is None else part[rows] for part in parts)
         # A slice of a memory map reads nothing yet; its copy does, here, while another block is worked on.
-        return Block(np.array(self.X[rows]) if self._mapped else self.X[rows], y, weight, start)
+        X = np.array(self.X[rows]) if self._mapped else self.X[rows]
+        return Block(X, y, weight, start, originals=originals)
 
     def take(self, numbers: np.ndarray) -> Block:
-        parts = (self.X, self.y, self.weight)
-        X, y, weight = (None if part is None else part[like(numbers, part)] for part in parts)
-        return Block(X, y, weight, 0)
+        parts = (self.X, self.y, self.weight, self.originals)
+        X, y, weight, originals = (None if part is None else part[like(numbers, part)] for part in parts)
+        return Block(X, y, weight, 0, originals=originals)
 
     def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
         """Every order of all rows is as likely as any other."""

@@ -26,6 +26,7 @@ from ..ops.devices import device_of, placed, require_device, room_on
 from ..solvers import Solution
 from ..validation import FitWarning, option
 from .checks import Dtypes, check_rows, dtypes_for, refuse_selection, rows_to_predict
+from .copies import copies
 from .explaining import expected, explain
 from .feature_fit import FeatureFit
 from .fitting import Fit, Limited
@@ -205,7 +206,7 @@ class FittedFeatureModel(BaseEstimator):
     # ---- predictions ----
 
     def _scores(self, X: RowsLike) -> Array:
-        """features b + intercept, a block of rows at a time, in the library of X."""
+        """features b + intercept, a block of rows at a time, in the library of X; means over copies of pictures."""
         fit, design, weights = self._refresh(), self.design_, None
         with room_on(self._device(X)):
             n, blocks = self._rows_to_predict(X, 2 * design.entries)
@@ -215,7 +216,8 @@ class FittedFeatureModel(BaseEstimator):
                     # In one order, whatever the solver or the file gave: products of matrices have the same bits then.
                     weights = contiguous(times_columns(design.scale_, like(fit.solution.coefficients, part)))
                     intercept = like(fit.intercept, part) + like(self._targets.offset, part)
-                out[rows] = like(ops.scores(design.features(part), weights) + intercept, out)
+                found = [ops.scores(design.features(X), weights) for X in copies(part, design.basis.copied_places)]
+                out[rows] = like(sum(found) / len(found) + intercept, out)
         return out
 
     def _rows_to_predict(self, X: RowsLike, width: int) -> tuple[int, Iterator[tuple[slice, Any]]]:

@@ -21,6 +21,7 @@ from ..solvers.problem import Alpha
 from ..typing import Penalty, RandomStateLike
 from ..validation import require_choice, require_integer, require_positive
 from .checks import dtypes_for
+from .copies import copied
 from .sampling import sampled_for_rounds
 
 DEFAULT_FEATURES = 1000
@@ -131,8 +132,9 @@ class ModelParameters:
         """What a solver is given; rows have targets of so many outputs."""
         bound = None if self.max_coefficient is None else self.max_coefficient / design.n_components
         return Problem(
-            design.map, blocks, self.alpha, self.fit_intercept, self.classifies, outputs, self.loss, bound=bound,
-            seed=design.seed_, calibrates=self.classifies and not self.loss.probabilistic,
+            design.map, copied(blocks, design.basis, self.loss), self.alpha, self.fit_intercept, self.classifies,
+            outputs, self.loss, bound=bound, seed=design.seed_,
+            calibrates=self.classifies and not self.loss.probabilistic,
         )  # fmt: skip
 
     def refuse_leave_one_out(self, verb: str) -> None:

@@ -57,12 +57,22 @@ def _features(graph: Graph, model: BaseEstimator, dtype: str) -> str:
     if hasattr(model, "frequencies_"):  # which computes in float64, whatever X is
         rows, working = encoded(graph, "X", recipe, np.dtype(np.float64))
         return features(graph, Design(model.basis_, model.scaler_).map, rows, working)
-    return features(graph, model.design_.map, *encoded(graph, "X", recipe, np.dtype(dtype)))
+    rows, working = encoded(graph, "X", recipe, np.dtype(dtype))
+    return features(graph, model.design_.map, rows, working, model.basis_.copied_places)
 
 
-def features(graph: Graph, feature_map: FeatureMap, rows: str, working: np.dtype) -> str:
-    """The tensor `features` (n, columns), in double; integers of integer maps as they are."""
-    return graph("Identity", columns_of(graph, feature_map, graph.double(rows), working), name="features")
+def features(
+    graph: Graph, feature_map: FeatureMap, rows: str, working: np.dtype, copies: np.ndarray | None = None
+) -> str:
+    """The tensor `features` (n, columns), in double; integers of integer maps as they are. Of copies it is the mean."""
+    rows = graph.double(rows)
+    if copies is None:
+        return graph("Identity", columns_of(graph, feature_map, rows, working), name="features")
+    rows = graph("Concat", *(graph.columns(rows, places) for places in copies), axis=0)
+    shape = np.array([len(copies), -1, feature_map.columns])
+    columns = graph("Reshape", columns_of(graph, feature_map, rows, working), shape)
+    total = graph("ReduceSum", columns, np.array([0]), keepdims=0)
+    return graph("Div", total, np.float64(len(copies)), name="features")
 
 
 def _refuse_early(model: BaseEstimator, dtype: str) -> None:

@@ -80,9 +80,9 @@ def with_kernel(problem: Problem) -> Problem:
     block = problem.blocks.read(0, problem.blocks.n_rows)
     X, y = copied(block.X), copied(block.y)
     weight = None if block.weight is None else copied(block.weight)
-    problem = replace(problem, blocks=MemoryBlocks(X, y, weight))
-    kernel = feature_kernel(problem, X)
-    return replace(problem, kernel=KernelRows(kernel, Block(X, y, weight, 0), problem.intercept))
+    blocks = MemoryBlocks(X, y, weight, originals=block.originals)
+    problem = replace(problem, blocks=blocks)
+    return replace(problem, kernel=KernelRows(feature_kernel(problem, X), blocks.read(0, len(y)), problem.intercept))
 
 
 def solve_rows(rows: KernelRows, alpha: float, unit: float | None) -> Solution:

@@ -140,12 +140,13 @@ class Problem:
 
 def fold_of(block: Block, folds: int) -> Array:
     """The fold of each row, by what the row holds: copies of a row share a fold, wherever and whenever they come."""
-    found = empty((block.X.shape[0],), block.X, "int64")
+    X = block.X if block.originals is None else block.originals
+    found = empty((X.shape[0],), X, "int64")
 
     def take(rows: slice) -> None:
-        found[rows] = ops.row_folds(block.X[rows], folds)
+        found[rows] = ops.row_folds(X[rows], folds)
 
-    threads.over_rows(take, len(found), threads.WORTH // max(block.X.shape[1], 1))
+    threads.over_rows(take, len(found), threads.WORTH // max(X.shape[1], 1))
     return found
 
 

@@ -292,7 +292,12 @@ class Triangle(Solver):
 def system_of(problem: Problem, leaves_out: bool) -> TriangleSystem:
     """The system of a problem, by one pass; of few rows none are left out."""
     rows = problem.blocks.n_rows
-    made = TriangleOf(problem.map, rows, str(problem.map.precision) == "int8", leaves_out and rows > FOLDS)
+    made = TriangleOf(
+        problem.map,
+        max(rows, problem.blocks.present),
+        str(problem.map.precision) == "int8",
+        leaves_out and rows > FOLDS,
+    )
     sums: TriangleSums = problem.blocks.reduce(made, title="one triangle")
     if sums.rows <= 1 and sums.left_out:
         sums.add_left_out()
