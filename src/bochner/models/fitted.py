@@ -56,11 +56,11 @@ class FittedFeatureModel(BaseEstimator):
     def _check_parameters(self) -> None:
         self._parameters()
 
-    def _settings(self, *data: Any) -> Limited:
+    def _settings(self, *data: object) -> Limited:
         """With one thread of BLAS a fit has the same bits for any n_jobs; the data may be on a device."""
         return Limited(self.n_jobs, self.verbose, 1, self._device(*data))
 
-    def _device(self, *data: Any) -> str | None:
+    def _device(self, *data: object) -> str | None:
         """The device that was asked for, or else the GPU that the data are on."""
         return require_device(self.device) or device_of(*(getattr(part, "X", part) for part in data))
 

@@ -215,8 +215,9 @@ def require_fitted(fitted: dict[str, Any], basis: Basis, outputs: int, classifie
         raise ValueError("the model and its metric have different columns")
 
 
-def require_design(design: Any) -> None:
-    require_kind(design, Design)
+def require_design(given: object) -> Design:
+    """The design, if it is one that a fit makes."""
+    design = require_kind(given, Design)
     require_kind(design.basis, Basis)
     columns = int(design.basis.n_features_in_)
     if design.scaler is not None:
@@ -230,17 +231,19 @@ def require_design(design: Any) -> None:
         require_kind(design.codes, Quantizer)
         if design.metric is None:
             raise ValueError("the codes of x belong to no metric")
+    return design
 
 
 def require_scaler(scaler: object, columns: int) -> None:
-    require_kind(scaler, ColumnScaler)
-    require_fields(vars(scaler), column_fields(columns, "center", "spread", "low", "high", "clip"))
+    require_fields(
+        vars(require_kind(scaler, ColumnScaler)), column_fields(columns, "center", "spread", "low", "high", "clip")
+    )
 
 
-def require_widest(widest: Any, design: Design, sums: Any) -> None:
+def require_widest(given: object, design: Design, sums: object) -> None:
     """The design whose sums a file holds must begin with the columns of the model's own."""
-    if widest is None:
+    if given is None:
         return
-    require_design(widest)
+    widest = require_design(given)
     if sums is None or widest.truncated(int(design.basis.n_components)).identity() != design.identity():
         raise ValueError("the sums belong to another basis")
