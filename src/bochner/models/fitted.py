@@ -155,10 +155,10 @@ class FittedFeatureModel(BaseEstimator):
         return self._targets.shaped((slopes * like(linear.weight / linear.spread, slopes)[:, None]).T)
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> Array | float:
         """The intercept: a number, or one for each output."""
         intercept = self._refresh().intercept
-        return self._targets.shaped(intercept + like(self._targets.offset, intercept))
+        return self._targets.numbers(intercept + like(self._targets.offset, intercept))
 
     @property
     def cv_score_(self) -> float | None:

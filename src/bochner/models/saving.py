@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
@@ -47,6 +47,7 @@ from .kept import (
 from .metric_search import LearnedMetric
 from .trials import Choice
 
+Model = TypeVar("Model", bound=BaseEstimator)
 KIND, VERSION = "bochner model", 4
 
 
@@ -110,7 +111,7 @@ def fitted_state(found: FeatureFit) -> dict[str, Any]:
     }
 
 
-def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
+def from_state(cls: type[Model], state: dict[str, Any]) -> Model:
     """A model from plain values; whatever does not fit together is refused."""
     design, solution, sums, widest = (state[name] for name in ("design", "solution", "sums", "widest"))
     require_design(design)
@@ -134,7 +135,7 @@ def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
     told = {name: state[name] for name in ("intercept", "noise", "training")}
     solution = replace(solution, posterior=posterior, **told)
     fit = Fit(solution, state["penalty"], state["validated"], state["end"])
-    vars(model).update({name: fitted[name] for name in COLUMNS if name in fitted})
+    model.__dict__.update({name: fitted[name] for name in COLUMNS if name in fitted})
     model._fitted = FeatureFit(
         design, encoder.with_fields(fitted, outputs), fitted["_choice"], fitted["precision_reason_"],
         fitted["_metric"], calibration_of(fitted), fit if widest is None else None, sums, widest, fitted["_rows"],
@@ -169,7 +170,7 @@ def require_own(parameters: dict[str, Any]) -> None:
             )
 
 
-def made_of(cls: type[Any], parameters: dict[str, Any]) -> Any:
+def made_of(cls: type[Model], parameters: dict[str, Any]) -> Model:
     """A model of sound parameters, not fitted yet."""
     require_sound(parameters, PARAMETERS)
     model = cls(**parameters)
