@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
@@ -105,12 +106,12 @@ def is_sparse_tensor(array: object) -> bool:
     return is_torch(array) and array.layout is not sys.modules["torch"].strided
 
 
-def namespace(array: Array) -> Any:
+def namespace(array: Array) -> ModuleType:
     """The library of an array, numpy or torch, for functions that both have under one name."""
     return sys.modules["torch"] if is_torch(array) else np
 
 
-def special(array: Array) -> Any:
+def special(array: Array) -> ModuleType:
     """The special functions of an array's library: expit, softmax and so on."""
     return sys.modules["torch"].special if is_torch(array) else scipy.special
 
@@ -142,7 +143,7 @@ def copied(array: Same) -> Same:
     return cast(array, dtype_name(array), copy=True)
 
 
-def scalar(value: float, template: Array) -> Any:
+def scalar(value: float, template: Array) -> np.generic:
     """A number in the dtype of an array, which it does not widen."""
     return np.dtype(dtype_name(template)).type(value)
 
@@ -152,7 +153,7 @@ def contiguous(array: Array) -> Array:
     return array.contiguous() if is_torch(array) else np.ascontiguousarray(array)
 
 
-def empty(shape: Any, template: object, dtype: str = "float64") -> Array:
+def empty(shape: Sequence[int], template: object, dtype: str = "float64") -> Array:
     """An array to be filled, of the template's library and on its device."""
     if is_torch(template):
         return template.new_empty(tuple(shape), dtype=getattr(sys.modules["torch"], dtype))

@@ -106,7 +106,7 @@ def numbers(
 ) -> Check:
     """An array of finite numbers from low to high; a length of None is any length."""
 
-    def check(value: Any) -> bool:
+    def check(value: object) -> bool:
         if not isinstance(value, np.ndarray) or value.dtype.name not in dtypes or value.ndim != len(shape):
             return False
         if any(wanted not in (None, there) for wanted, there in zip(shape, value.shape, strict=True)):
@@ -119,9 +119,10 @@ def numbers(
 def names(count: int | None = None) -> Check:
     """An array of text, one for each of so many columns."""
 
-    def check(value: Any) -> bool:
-        is_list = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "OU"
-        return is_list and count in (None, len(value)) and all(isinstance(item, str) for item in value.tolist())
+    def check(value: object) -> bool:
+        if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "OU":
+            return False
+        return count in (None, len(value)) and all(isinstance(item, str) for item in value.tolist())
 
     return check
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from . import storage
 from .bases.design import Design
@@ -98,7 +99,7 @@ OLDEST = 1
 TRUSTED_TYPES = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in (*KNOWN, *SAVED, *INNER))
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> BaseEstimator:
     """Read the model or index that `save` wrote.
 
     A file that is damaged, hostile or of another kind is refused in one sentence. No code in it is run, and nothing

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -23,6 +23,7 @@ from safetensors import SafetensorError, safe_open
 
 from .arrays import to_numpy
 
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 LARGEST_TREE = 1 << 20  # bytes of JSON; whatever grows with the data is an array
 DEEPEST = 100
 PART = ".bochner-"  # how the names of files in the making begin
@@ -168,17 +169,17 @@ def first_line(error: BaseException) -> str:
 # A plain value is itself; the rest is a dictionary of one key that says what it is.
 
 
-def pack(value: Any, arrays: list[np.ndarray], known: dict[str, type]) -> Any:
+def pack(given: object, arrays: list[np.ndarray], known: dict[str, type]) -> Json:
     """The JSON of a value; arrays are put aside and numbered."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    value = to_numpy(value)  # tensors, which a file holds as arrays
+    if given is None or isinstance(given, bool | int | float | str):
+        return given
+    value = to_numpy(given)  # tensors, which a file holds as arrays
     if isinstance(value, np.generic):
         return pack(value.item(), arrays, known)
     if isinstance(value, np.ndarray):
         return pack_array(value, arrays)
     if scipy.sparse.issparse(value):
-        parts = [pack_array(part, arrays) for part in (value.data, value.indices, value.indptr)]
+        parts: list[Json] = [pack_array(part, arrays) for part in (value.data, value.indices, value.indptr)]
         return {"csr": parts, "shape": [int(size) for size in value.shape]}
     if isinstance(value, list):
         return [pack(item, arrays, known) for item in value]
@@ -218,7 +219,7 @@ def state_of(value: Any) -> dict[str, Any]:
     return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
 
 
-def pack_array(array: np.ndarray, arrays: list[np.ndarray]) -> dict[str, Any]:
+def pack_array(array: np.ndarray, arrays: list[np.ndarray]) -> dict[str, Json]:
     if array.dtype.kind in "UO":
         if not all(isinstance(item, str) for item in array.ravel().tolist()) or array.ndim != 1:
             raise ValueError("an array of objects can be stored only if it is a list of text.")

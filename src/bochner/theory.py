@@ -30,6 +30,7 @@ from .maxout_theory import (
     require_delta,
 )
 from .streams import sample_rows
+from .typing import Matrix, MatrixLike
 from .validation import require_integer, require_positive
 
 __all__ = [
@@ -241,7 +242,9 @@ class KernelError:
     repeats: int
 
 
-def kernel_error(basis: Basis, X: Any, *, repeats: int = 20, confidence: float = 0.95, rows: int = 200) -> KernelError:
+def kernel_error(
+    basis: Basis, X: MatrixLike, *, repeats: int = 20, confidence: float = 0.95, rows: int = 200
+) -> KernelError:
     """Measure how far the kernel of random features is from the exact one.
 
     Parameters
@@ -275,12 +278,12 @@ def kernel_error(basis: Basis, X: Any, *, repeats: int = 20, confidence: float =
     require_integer("repeats", repeats, minimum=2)
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
-    X = _some_rows(X, rows)
+    sample = _some_rows(X, rows)
     rms, largest, exact = [], [], None
     for seed in range(repeats):
-        fitted = clone(basis).set_params(random_state=seed).fit(X)
-        exact = fitted.kernel(X) if exact is None else exact
-        features = fitted.features(X).astype(np.float64)
+        fitted = clone(basis).set_params(random_state=seed).fit(sample)
+        exact = fitted.kernel(sample) if exact is None else exact
+        features = fitted.features(sample).astype(np.float64)
         product = features @ features.T
         difference = (product.toarray() if hasattr(product, "toarray") else product) * fitted.scale_**2 - exact
         rms.append(np.sqrt(np.mean(difference**2)))
@@ -292,13 +295,13 @@ def kernel_error(basis: Basis, X: Any, *, repeats: int = 20, confidence: float =
         return mean - margin, mean + margin
 
     return KernelError(
-        float(np.mean(rms)), interval(rms), float(np.mean(largest)), interval(largest), X.shape[0] ** 2, repeats
+        float(np.mean(rms)), interval(rms), float(np.mean(largest)), interval(largest), sample.shape[0] ** 2, repeats
     )  # fmt: skip
 
 
-def _some_rows(X: Any, most: int) -> Any:
+def _some_rows(given: MatrixLike, most: int) -> Matrix:
     """A sample of the rows; those of Blocks and of Dask collections are fetched alone."""
-    X = collections().blocks_of(X) if is_lazy(X) else to_numpy(X)
+    X: Any = collections().blocks_of(given) if is_lazy(given) else to_numpy(given)
     if hasattr(X, "n_rows"):
         return X.take(sample_rows(X.n_rows, most, seed=1)).X
     X = X if hasattr(X, "shape") else np.asarray(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 __all__ = [
     "ArrayLike",
     "ClassWeight",
+    "Column",
     "Frame",
     "Matrix",
     "MatrixLike",
@@ -28,7 +29,14 @@ class SparseMatrix(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]: ...
-    def tocsr(self, copy: bool = False) -> Any: ...
+    def tocsr(self, copy: bool = False) -> scipy.sparse.csr_matrix: ...
+
+
+class Column(Protocol):
+    """A column of a table, of pandas, polars or Arrow: what all have, and what some have beside it."""
+
+    @property
+    def to_numpy(self) -> Callable[..., np.ndarray]: ...
 
 
 class Frame(Protocol):
@@ -36,14 +44,15 @@ class Frame(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]: ...
-    def __getitem__(self, name: str, /) -> Any: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str, /) -> Column: ...
 
 
 class Tensor(Protocol):
     """A tensor of torch."""
 
     @property
-    def device(self) -> Any: ...
+    def device(self) -> object: ...
     def detach(self) -> Tensor: ...
 
 

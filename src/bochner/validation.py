@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import numbers
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from .arrays import dtype_name, is_float, is_torch, places
+from .arrays import Rows, dtype_name, is_float, is_torch, places
 
 LARGEST = 1e150  # of numbers whose squares are summed: a hundred million of them find room in a float
 _spoken = "python"
@@ -76,8 +76,9 @@ def require_choice(name: str, value: object, choices: Iterable[str]) -> str:
     raise ValueError(f"{option(name, value)} is not known: {hint}")
 
 
-def require_numbers(X: Any) -> None:
+def require_numbers(given: object) -> None:
     """Refuse text, dates and complex numbers, naming the column of a frame."""
+    X: Any = given  # of whichever library
     if hasattr(X, "collect") and hasattr(X, "collect_schema"):
         raise ValueError("X is a lazy frame; call its collect() first.")
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -91,7 +92,7 @@ def require_numbers(X: Any) -> None:
         raise ValueError(f"{what} not supported: X must hold real numbers.")
 
 
-def _is_numeric_column(column: Any, kind: Any) -> bool:
+def _is_numeric_column(column: Iterable[object], kind: Any) -> bool:
     if hasattr(kind, "is_numeric"):  # polars
         return bool(kind.is_numeric()) or str(kind) == "Boolean"
     if str(kind) == "object":
@@ -99,13 +100,14 @@ def _is_numeric_column(column: Any, kind: Any) -> bool:
     return kind.kind in "biuf" or (kind.kind == "O" and getattr(kind, "_is_numeric", False))
 
 
-def require_finite(array: Any, name: str = "X", total: Callable[[np.ndarray], Any] = np.sum) -> None:
+def require_finite(rows: Rows, name: str = "X", total: Callable[[np.ndarray], float] = np.sum) -> None:
     """Refuse NaN and infinity, saying where the first one is; `array` is dense or has the sparse attribute `data`.
 
     `total` may be a quicker sum: a finite one has no other terms.
     """
-    if is_torch(array):
-        return _require_finite_tensor(array, name)
+    if is_torch(rows):
+        return _require_finite_tensor(rows, name)
+    array: Any = rows  # dense or sparse
     values = array.data if hasattr(array, "indptr") else array
     with np.errstate(over="ignore", invalid="ignore"):
         if values.dtype.kind != "f" or np.isfinite(total(values)) or np.isfinite(values).all():
@@ -125,7 +127,7 @@ def _require_finite_tensor(tensor: Any, name: str) -> None:
         raise ValueError(_not_finite(name, bool(tensor.isnan().any()), [first]))
 
 
-def _not_finite(name: str, has_nan: bool, places: Any) -> str:
+def _not_finite(name: str, has_nan: bool, places: Sequence[Sequence[int]]) -> str:
     where = ""
     if len(places):
         row, *column = places[0]

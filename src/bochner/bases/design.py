@@ -96,7 +96,7 @@ class Design:
     def enlarged(self, n_components: int) -> Design:
         return replace(self, basis=self.basis.enlarged(n_components))
 
-    def prefix_scale(self, widest: Design) -> Any:
+    def prefix_scale(self, widest: Design) -> float | np.ndarray:
         """What the first columns of the sums of a wider design are multiplied by."""
         return self.map.prefix_scale(widest.map)
 

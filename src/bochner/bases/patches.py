@@ -433,7 +433,7 @@ def parameters_of(basis: Basis) -> dict[str, Any]:
     return {**basis.get_params(deep=False), "random_state": None}
 
 
-def basis_from(state: Any) -> Basis | None:
+def basis_from(state: tuple[str, dict[str, Any]] | None) -> Basis | None:
     """The basis of patches, not fitted: what `parameters_of` kept of it."""
     if state is None:
         return None

@@ -210,7 +210,7 @@ class BasisUnion(Basis):
                 found |= {f"basis_{place}__{name}": value for name, value in inner.items()}
         return found
 
-    def set_params(self, **parameters: Any) -> Self:
+    def set_params(self, **parameters: object) -> Self:
         """Set parameters, those of parts as basis_0__name, and parts as basis_0.
 
         Parameters
@@ -230,7 +230,8 @@ class BasisUnion(Basis):
             if int(place) >= len(self.bases):
                 raise ValueError(f"{name!r} is of no part of this union: it has {len(self.bases)}.")
             if inner is None:
-                self.bases = [*self.bases[: int(place)], parameters[name], *self.bases[int(place) + 1 :]]
+                part: Any = parameters[name]  # `fit` says what is no basis
+                self.bases = [*self.bases[: int(place)], part, *self.bases[int(place) + 1 :]]
             else:
                 self.bases[int(place)].set_params(**{inner: parameters[name]})
         return self

@@ -47,7 +47,7 @@ class MadeRows(Blocks):
 class ColumnSums(SumOf):
     """Next to nothing for each row."""
 
-    def of(self, block: Block) -> Any:
+    def of(self, block: Block) -> np.ndarray:
         return np.asarray(block.X).sum(axis=0)
 
 

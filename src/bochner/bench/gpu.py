@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,9 +17,13 @@ from ..bases import PatchFeatures, RandomMaxout
 from ..models import RandomFeatureClassifier
 from ..moments import Moments
 from ..ops.devices import require_device
-from ..solvers import solve_quickly
+from ..solvers import Solution, solve_quickly
 from .timing import Entry, check
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Result = TypeVar("Result")
 ROWS, COLUMNS, FEATURES, POOL, CLASSES = 2_000_000, 440, 20_000, 4, 147  # the shape of TIMIT in the maxout paper
 LOT = 1 << 16  # rows that plain torch works on at a time
 SHARES = (1e-4, 1e-3, 1e-2)  # penalties, over the mean of diag(Z'Z)
@@ -32,7 +37,7 @@ def bench_gpu(quick: bool = False) -> list[Entry]:
     return [entry for part in parts for entry in part(quick)]
 
 
-def seconds_of(action: Callable[[], Any], runs: int = 5) -> float:
+def seconds_of(action: Callable[[], object], runs: int = 5) -> float:
     """The median of several runs, by events of the device, after one that compiles."""
     import torch
 
@@ -48,12 +53,12 @@ def seconds_of(action: Callable[[], Any], runs: int = 5) -> float:
     return float(np.median(found))
 
 
-def reference_of_torch() -> Any:
+def reference_of_torch() -> ModuleType:
     """The definitions for tensors."""
     return import_module("bochner.ops.torch_reference")
 
 
-def wall(action: Callable[[], Any]) -> tuple[float, Any]:
+def wall(action: Callable[[], Result]) -> tuple[float, Result]:
     """Seconds on the clock of the host, to the end of all that was asked of the device; and the result."""
     import torch
 
@@ -156,7 +161,7 @@ def timit(quick: bool) -> list[Entry]:
     return found
 
 
-def check_bits(basis: RandomMaxout, X: Any) -> None:
+def check_bits(basis: RandomMaxout, X: Tensor) -> None:
     """Integer features and sums are those of the CPU, bit for bit, on a sample."""
     rows = X[:500]
     made = RandomMaxout(2000, pool_size=POOL, precision="int8", random_state=0).fit(rows)
@@ -165,7 +170,7 @@ def check_bits(basis: RandomMaxout, X: Any) -> None:
     check("sums", bool(np.array_equal(to_numpy(ops.gram(there)), ops.gram(here))))
 
 
-def halves(X: Any, codes: Any, m: int) -> Any:
+def halves(X: Tensor, codes: Tensor, m: int) -> Solution:
     """The same in bfloat16: rounded rows, directions and features, sums in float32 and across blocks in float64."""
     import torch
 
@@ -182,7 +187,7 @@ def halves(X: Any, codes: Any, m: int) -> Any:
     return solve_quickly(gram, cross, 1e-3 * float(gram.diagonal().mean()))[0]
 
 
-def plain(X: Any, codes: Any, m: int, name: str) -> Any:
+def plain(X: Tensor, codes: Tensor, m: int, name: str) -> tuple[Tensor, Tensor]:
     """What one writes down first: projections in memory, their maxima, a full square of sums."""
     import torch
 
@@ -204,7 +209,7 @@ def plain(X: Any, codes: Any, m: int, name: str) -> Any:
 # ---- pictures ----
 
 
-def digits(split: Any) -> tuple[Any, Any, Any, Any]:
+def digits(split: data.Split) -> tuple[Tensor, ...]:
     """Pictures and labels on the device."""
     import torch
 
@@ -233,7 +238,7 @@ def maxout_table(quick: bool) -> list[Entry]:
     ]
 
 
-def cells(X: Any, y: Any, X_test: Any, y_test: Any, q: int, seeds: int) -> np.ndarray:
+def cells(X: Tensor, y: Tensor, X_test: Tensor, y_test: Tensor, q: int, seeds: int) -> np.ndarray:
     """Errors (seeds, sizes): penalties are those that 10,000 rows held out choose on the first seed."""
     import torch
 
@@ -252,7 +257,7 @@ def cells(X: Any, y: Any, X_test: Any, y_test: Any, q: int, seeds: int) -> np.nd
     return np.array(found)
 
 
-def error_of(sums: Moments, m: int, share: float, Z: Any, y: Any) -> float:
+def error_of(sums: Moments, m: int, share: float, Z: Tensor, y: Tensor) -> float:
     """The share of wrong labels of ridge on the first m features, without an intercept."""
     problem = sums.prefix(m).centered(1.0, False)
     b = solve_quickly(problem.gram, problem.cross, share * float(problem.gram.diagonal().mean()))[0].coefficients

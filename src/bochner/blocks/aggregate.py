@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from .base import Block
@@ -68,18 +68,18 @@ class Aggregate(ABC, Generic[P]):
         return left
 
 
-class SumOf(Aggregate[Any]):
+class SumOf(Aggregate[P]):
     """The sum of something that each block gives."""
 
     @abstractmethod
-    def of(self, block: Block) -> Any:
+    def of(self, block: Block) -> P:
         """The share of one block."""
 
-    def step(self, partial: object, block: Block) -> Any:
+    def step(self, partial: P | None, block: Block) -> P:
         part = self.of(block)
         if partial is None:
             return part
-        partial += part
+        partial += part  # type: ignore[operator]
         return partial
 
 

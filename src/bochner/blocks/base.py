@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse
 
-from ..arrays import Array, arange, like, namespace, to_host
+from ..arrays import Array, Rows, arange, like, namespace, to_host
 from ..blocks.aggregate import P
 from ..streams import Stream
 from ..typing import MatrixLike
@@ -19,6 +19,11 @@ from .aggregate import AfterMap, Aggregate
 from .engine import reduce
 from .partitions import rows_per_block
 from .progress import Progress
+
+if TYPE_CHECKING:
+    from .dask import Client
+
+Made = TypeVar("Made")
 
 
 class Block(NamedTuple):
@@ -291,7 +296,7 @@ class Blocks(ABC):
         """
         return self
 
-    def on(self, client: Any) -> Blocks:
+    def on(self, client: Client) -> Blocks:
         """Return the same rows, to be worked through on a Dask cluster.
 
         What is reduced has the same bits there as here. Files are read by the workers, which must be able to open them
@@ -311,7 +316,7 @@ class Blocks(ABC):
 
         return RemoteBlocks(self, client)
 
-    def opened_as(self, kind: Callable[..., Any], *arguments: Any) -> Any:
+    def opened_as(self, kind: Callable[..., Made], *arguments: object) -> Made:
         """Return other Blocks that are made by looking at these, wherever these are read.
 
         Parameters
@@ -493,7 +498,7 @@ def shuffle(numbers: np.ndarray, stream: Stream, start: int = 0) -> np.ndarray:
     return numbers[np.argsort((words[:, 0] << np.uint64(32)) | words[:, 1], kind="stable")]
 
 
-def stack(parts: Any) -> Any:
+def stack(parts: Sequence[Rows]) -> Rows:
     """Rows below one another, dense or CSR."""
     if scipy.sparse.issparse(parts[0]):
         return scipy.sparse.vstack(parts, format="csr")

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import storage
 from ..blocks.aggregate import P
@@ -22,6 +22,7 @@ from .engine import Folded, reduce
 from .partitions import Node, Plan, Tree
 
 KIND, VERSIONS = "bochner checkpoint", range(2, 3)
+Value = TypeVar("Value")
 OLD = "was written by an older version of bochner, which kept other records: delete the folder to start afresh."
 INTERVAL = 5.0  # seconds between two writes, at least
 SHARE = 0.05  # of the time at most goes into writing
@@ -64,7 +65,7 @@ class Journal:
             os.close(self._lock)
             self._lock = None
 
-    def value(self, make: Callable[[], Any]) -> Any:
+    def value(self, make: Callable[[], Value]) -> Value:
         """A value that is made once and then remembered."""
         name = self.next_name()
         state = self._load(name)

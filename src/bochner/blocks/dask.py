@@ -16,18 +16,22 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import dask
 import dask.array as da
 import distributed
 import numpy as np
 from dask.delayed import Delayed, delayed
+from distributed import Client
 
+from ..arrays import Rows
 from ..config import get_config
 from ..ops import threads
+from ..streams import Stream
+from ..typing import ArrayLike
 from . import kept, tasks
-from .aggregate import Aggregate
+from .aggregate import Aggregate, P
 from .base import Block, Blocks, WrappedBlocks, stack
 from .engine import Engine, Folded, Passed
 from .engine import reduce as reduce_rows
@@ -38,6 +42,18 @@ from .regroup import Piece, regroup
 from .tasks import Answer, ClusterError, Job, Source, plain_array, step_with_store
 from .threads import one_after_another
 
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+    import pandas
+    import pyarrow
+    from sklearn.base import BaseEstimator
+
+    from ..tables import Recipe
+    from ..tables.survey import Summary
+    from .formats.arrow import ArrowTable
+
+Collection: TypeAlias = "da.Array | dd.DataFrame | dd.Series"
+Made = TypeVar("Made")
 TASK = 1 << 26  # bytes of rows of one task
 FEWEST, MOST = 4, 1 << 12  # tasks of one pass: for each worker at least, and in all at most
 CATEGORIES = 64  # of a column of text that get a column each, as `read` has it
@@ -51,14 +67,14 @@ class DaskEngine(Engine):
 
     keeps = False
 
-    def __init__(self, client: distributed.Client | None = None) -> None:
+    def __init__(self, client: Client | None = None) -> None:
         self.given = client
         self.states: dict[str, dict[int, kept.State]] = {}
         self.places: dict[tuple[str, Node], str] = {}  # who kept what became of the blocks of a node
         self.told = False
 
     @property
-    def client(self) -> distributed.Client:
+    def client(self) -> Client:
         """The client, which must be there."""
         try:
             client = distributed.default_client() if self.given is None else self.given
@@ -277,7 +293,7 @@ def join(job: Job, left: Answer, right: Answer) -> Answer:
 class RemoteBlocks(WrappedBlocks):
     """Rows that the workers of a cluster read, never this process."""
 
-    def __init__(self, blocks: Blocks, client: distributed.Client) -> None:
+    def __init__(self, blocks: Blocks, client: Client) -> None:
         engine = DaskEngine(client)
         if blocks.part(0, 0, 1) is None:  # what files hold is found out by a worker, too
             blocks = engine.client.submit(called, sendable(blocks), "surveyed", pure=False).result()
@@ -285,13 +301,13 @@ class RemoteBlocks(WrappedBlocks):
         self.engine = engine
         self._sent = sendable(blocks) if self.travels else b""
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         return reduce_rows(self, aggregate, title)
 
     def on(self, client: object) -> Blocks:
         return RemoteBlocks(self.blocks, client)
 
-    def opened_as(self, kind: Callable[..., Any], *arguments: Any) -> Any:
+    def opened_as(self, kind: Callable[..., Made], *arguments: object) -> Made:
         if not self.travels:
             return kind(self.blocks, *arguments)
         made = self._asked(Blocks.opened_as, kind, *arguments).result()
@@ -321,7 +337,7 @@ class RemoteBlocks(WrappedBlocks):
             coming += [ask(first, min(first + rows, self.n_rows)) for first in islice(firsts, 1)]
             yield block
 
-    def shuffled(self, rows: int, stream: Any, without: Any) -> Iterator[Block]:
+    def shuffled(self, rows: int, stream: Stream, without: np.ndarray) -> Iterator[Block]:
         return Blocks.shuffled(self, rows, stream, without) if self.travels else super().shuffled(rows, stream, without)
 
     def unrecorded(self) -> Blocks:
@@ -330,16 +346,16 @@ class RemoteBlocks(WrappedBlocks):
     def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
         return Blocks.part(self, start, stop, rows)
 
-    def _there(self, verb: Callable[..., Any], *arguments: Any) -> Any:
+    def _there(self, verb: Callable[..., Made], *arguments: object) -> Made:
         if not self.travels:
             return getattr(self.blocks, verb.__name__)(*arguments)
         return self._asked(verb, *arguments).result()
 
-    def _asked(self, verb: Callable[..., Any], *arguments: Any) -> distributed.Future:
+    def _asked(self, verb: Callable[..., object], *arguments: object) -> distributed.Future:
         return self.engine.client.submit(called, self._sent, verb.__name__, *arguments, pure=False)
 
 
-def called(blocks: bytes, name: str, *arguments: Any) -> Any:
+def called(blocks: bytes, name: str, *arguments: object) -> object:
     """What a method of Blocks gives, which come as bytes: the scheduler would look into files to send them on."""
     return getattr(pickle.loads(blocks), name)(*arguments)
 
@@ -350,7 +366,10 @@ class DaskBlocks(Blocks):
     Pieces are made anew for each pass, unless the collection was persisted. Without a client they are made here.
     """
 
-    def __init__(self, X: Any, y: Any = None, weight: Any = None, *, recipe: Any = None, names: Any = None) -> None:
+    def __init__(
+        self, X: da.Array, y: da.Array | None = None, weight: da.Array | None = None, *,
+        recipe: Recipe | None = None, names: list[str] | None = None,
+    ) -> None:  # fmt: skip
         """Arrays with the same known partitions of rows, X in one piece across its columns."""
         self.sizes = tuple(int(size) for size in X.chunks[0])
         self.n_rows, self.n_columns = sum(self.sizes), int(X.shape[1])
@@ -433,7 +452,12 @@ def has_client() -> bool:
 # ---- collections ----
 
 
-def blocks_of(X: Any, y: Any = None, weight: Any = None, recipe: Any = None) -> Blocks:
+def blocks_of(
+    X: Collection,
+    y: Collection | ArrayLike | None = None,
+    weight: Collection | ArrayLike | None = None,
+    recipe: Recipe | None = None,
+) -> Blocks:
     """A Dask array or frame with its targets and weights as blocks; a recipe is that of the fit, for a frame."""
     names = list(X.columns) if hasattr(X, "columns") else None
     rows = as_array(X, "X") if names is None else None
@@ -456,7 +480,7 @@ def blocks_of(X: Any, y: Any = None, weight: Any = None, recipe: Any = None) -> 
 # ---- frames ----
 
 
-def frame_as_array(X: Any, recipe: Any) -> tuple[Any, Any]:
+def frame_as_array(X: dd.DataFrame, recipe: Recipe | None) -> tuple[da.Array, Recipe | None]:
     """A frame as an array, and the recipe by which it became one; frames of plain numbers have none."""
     pieces = list(X.to_delayed())
     facts = computed([delayed(rows_and_kind, pure=False)(piece) for piece in pieces])
@@ -472,12 +496,12 @@ def frame_as_array(X: Any, recipe: Any) -> tuple[Any, Any]:
     return da.concatenate(parts), recipe
 
 
-def rows_and_kind(frame: Any) -> tuple[int, bool]:
+def rows_and_kind(frame: pandas.DataFrame) -> tuple[int, bool]:
     """How many rows there are, and whether all columns are plain numbers."""
     return len(frame), is_plain(frame)
 
 
-def encoded(recipe: Any, frame: Any) -> np.ndarray:
+def encoded(recipe: Recipe, frame: pandas.DataFrame) -> np.ndarray:
     if not len(frame):
         return np.empty((0, recipe.n_columns), recipe.dtype)
     found: np.ndarray = recipe.encode(frame)
@@ -491,7 +515,7 @@ class FrameTable:
         self.pieces, self.sizes = pieces, sizes
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
-    def recipe(self) -> Any:
+    def recipe(self) -> Recipe:
         """The recipe that all rows have."""
         from .files import Choice, frame_table, learn
 
@@ -503,7 +527,7 @@ class FrameTable:
         table.summaries = partial(self.summaries, table)  # type: ignore[method-assign]
         return learn(table, True, "mean", "auto", CATEGORIES)
 
-    def summaries(self, table: Any, summary: Any, rows: int) -> Iterator[Any]:
+    def summaries(self, table: ArrowTable, summary: Summary, rows: int) -> Iterator[Summary]:
         """One task after another adds its rows to the summary, in their order."""
         made, total = delayed(summary, traverse=False), int(self.starts[-1])
         table = delayed(table.dataset.schema, traverse=False)
@@ -516,20 +540,20 @@ class FrameTable:
         yield computed(made)
 
 
-def schema_of(frame: Any) -> Any:
+def schema_of(frame: pandas.DataFrame) -> pyarrow.Schema:
     from .formats.arrow import arrow_table
 
     return arrow_table(frame).schema
 
 
-def unified(schemas: list[Any]) -> Any:
+def unified(schemas: list[pyarrow.Schema]) -> pyarrow.Schema:
     """Types that hold the numbers of all partitions."""
     import pyarrow
 
     return pyarrow.unify_schemas([schema.remove_metadata() for schema in schemas], promote_options="permissive")
 
 
-def summarized(schema: Any, summary: Any, rows: slice, frames: list[Any]) -> Any:
+def summarized(schema: pyarrow.Schema, summary: Summary, rows: slice, frames: list[pandas.DataFrame]) -> Summary:
     """A summary with some rows of neighbouring frames; the one that was given stays as it is."""
     import pandas
 
@@ -543,7 +567,7 @@ def summarized(schema: Any, summary: Any, rows: slice, frames: list[Any]) -> Any
     return more
 
 
-def schema_cast(frame: Any, schema: Any) -> Any:
+def schema_cast(frame: pandas.DataFrame, schema: pyarrow.Schema) -> pyarrow.Table:
     from .formats.arrow import arrow_table
 
     return arrow_table(frame).replace_schema_metadata(None).cast(schema).combine_chunks()  # one piece, as of one frame
@@ -552,7 +576,7 @@ def schema_cast(frame: Any, schema: Any) -> Any:
 # ---- arrays ----
 
 
-def as_array(part: object, name: str) -> Any:
+def as_array(part: object, name: str) -> da.Array:
     """An array of a collection's partitions; what is in memory is parted as Dask thinks fit."""
     if hasattr(part, "to_dask_array"):
         return part.to_dask_array()
@@ -575,12 +599,12 @@ def with_sizes(arrays: list[Any]) -> list[Any]:
     return out
 
 
-def n_rows_of(piece: Any) -> int:
+def n_rows_of(piece: Rows) -> int:
     return int(piece.shape[0])
 
 
 @contextmanager
-def connected(address: str) -> Iterator[distributed.Client]:
+def connected(address: str) -> Iterator[Client]:
     """The client of a scheduler at this address."""
     try:
         client = distributed.Client(address, timeout="10s")
@@ -591,7 +615,7 @@ def connected(address: str) -> Iterator[distributed.Client]:
 
 
 @contextmanager
-def local_cluster(workers: int) -> Iterator[distributed.Client]:
+def local_cluster(workers: int) -> Iterator[Client]:
     """The client of so many worker processes of one thread on this machine."""
     with (
         distributed.LocalCluster(
@@ -605,7 +629,9 @@ def local_cluster(workers: int) -> Iterator[distributed.Client]:
 # ---- predictions ----
 
 
-def lazy_rows(estimator: Any, name: str, X: Any, *arguments: Any, **named: Any) -> Any:
+def lazy_rows(
+    estimator: BaseEstimator, name: str, X: da.Array | dd.DataFrame, *arguments: object, **named: object
+) -> da.Array | tuple[da.Array, ...]:
     """What a method of a fitted estimator makes of each partition, as lazy Dask arrays."""
     plain = not (arguments or named) and hasattr(estimator, "_without_sums")  # deviations need the sums
     light = estimator._without_sums() if plain else estimator
@@ -630,7 +656,14 @@ def lazy_rows(estimator: Any, name: str, X: Any, *arguments: Any, **named: Any) 
     return out if several else out[0]
 
 
-def called_on(estimator: Any, name: str, piece: Any, arguments: Any, named: Any, empty: list[Any]) -> list[Any]:
+def called_on(
+    estimator: BaseEstimator,
+    name: str,
+    piece: Rows | pandas.DataFrame,
+    arguments: tuple[object, ...],
+    named: dict[str, object],
+    empty: list[np.ndarray],
+) -> list[np.ndarray]:
     """What a method makes of some rows, as a list; of none, nothing."""
     if not piece.shape[0]:
         return empty

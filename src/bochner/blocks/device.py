@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..streams import Stream
-from .aggregate import Aggregate
+from .aggregate import Aggregate, P
 from .base import Block, Blocks, WrappedBlocks
 from .engine import reduce
 from .memory import MemoryBlocks
@@ -47,7 +47,7 @@ class DeviceBlocks(WrappedBlocks):
     def ahead(self, start: int, stop: int, rows: int) -> Iterator[Block]:
         return map(self._arrived, SentBlocks(self).ahead(start, stop, rows))
 
-    def reduce(self, aggregate: Aggregate[Any], *, title: str = "") -> Any:
+    def reduce(self, aggregate: Aggregate[P], *, title: str = "") -> P:
         return reduce(self, aggregate, title)
 
     @property

@@ -90,7 +90,7 @@ def reduce(blocks: Blocks, aggregate: Aggregate[P], title: str = "", record: Rec
     tree = Tree(len(plan), aggregate.combine, {} if record is None else record.nodes)
     missing = tree.missing()
     if not missing:
-        return tree.root
+        return tree.root  # type: ignore[return-value]
     done = {number: plan[number].start for number in missing}  # the rows before are in the partial
     if begun is not None:
         done[begun.number] = begun.stop
@@ -109,4 +109,4 @@ def reduce(blocks: Blocks, aggregate: Aggregate[P], title: str = "", record: Rec
             done[first] = part.stop
             if record is not None:
                 record(tree, part)
-    return tree.root
+    return tree.root  # type: ignore[return-value]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .partitions import rows_per_block
 from .paths import format_of, matching, require_local, size_of
 from .progress import Progress
 from .regroup import regroup
+
+if TYPE_CHECKING:
+    from .formats.arrow import ArrowTable
 
 SURVEYED = 1 << 16  # rows at a time while means are learned, whatever the memory budget: the same bits for any
 MOST_CATEGORIES = 10_000
@@ -375,7 +378,7 @@ def delimiter_of(files: list[str]) -> str:
     return "\t" if any(ending == ".tsv" for ending in Path(files[0]).suffixes) else ","
 
 
-def frame_table(frame: object, choice: Choice) -> Table:
+def frame_table(frame: object, choice: Choice) -> ArrowTable:
     from .formats.arrow import ArrowTable, arrow_table
 
     return ArrowTable(arrow_table(frame), choice)

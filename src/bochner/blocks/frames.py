@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..tables.columns import is_frame, target_values
 from ..tables.recipe import Recipe
+from ..typing import Frame, VectorLike
 from .base import Blocks
 from .files import TableBlocks, read
 from .memory import MemoryBlocks
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def encoded_frame(X: object, y: object) -> tuple[np.ndarray, np.ndarray, Recipe] | None:
@@ -27,7 +31,7 @@ def encoded_frame(X: object, y: object) -> tuple[np.ndarray, np.ndarray, Recipe]
     return blocks.read(0, blocks.n_rows).X, target_values(y), blocks.recipe
 
 
-def frame_blocks(X: object, y: object, weight: object) -> Blocks | None:
+def frame_blocks(X: object, y: object, weight: VectorLike | None) -> Blocks | None:
     """The rows of a frame that holds more than plain numbers, in blocks with their recipe; None for anything else."""
     encoded = encoded_frame(X, y)
     if encoded is None:
@@ -37,8 +41,9 @@ def frame_blocks(X: object, y: object, weight: object) -> Blocks | None:
     return MemoryBlocks(rows, targets, weight, recipe=recipe).map(lambda block: block)
 
 
-def is_plain(X: Any) -> bool:
+def is_plain(given: Frame) -> bool:
     """Whether all columns are numbers, none of them missing."""
+    X: Any = given  # of whichever library
     if hasattr(X, "column_names"):
         return all(is_plain_column(X[name].to_numpy()) for name in X.column_names)
     if hasattr(X, "iloc"):
@@ -46,7 +51,7 @@ def is_plain(X: Any) -> bool:
     return all(is_plain_column(X[name].to_numpy()) if X[name].null_count() == 0 else False for name in X.columns)
 
 
-def is_plain_column(column: Any) -> bool:
+def is_plain_column(column: pandas.Series | np.ndarray) -> bool:
     kind = column.dtype
     if str(kind) == "object":
         return all(type(value) is not bool and isinstance(value, numbers.Real) and value == value for value in column)

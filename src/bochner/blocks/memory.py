@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from ..arrays import Rows, like, to_numpy
 from ..streams import Stream, sample_rows
+from ..tables.recipe import Recipe, SparseRecipe
+from ..typing import VectorLike
 from .base import Block, Blocks, shuffle
 
 LOOKED_AT = 1000  # rows that stand for all when memory maps are told apart
@@ -22,12 +24,16 @@ class MemoryBlocks(Blocks):
     """
 
     def __init__(
-        self, X: Rows, y: Any = None, weight: Any = None, *, recipe: Any = None, originals: Rows | None = None
-    ) -> None:
-        self.X, self.y, self.weight, self.recipe, self.originals = X, y, weight, recipe, originals
+        self, X: Rows, y: VectorLike | None = None, weight: VectorLike | None = None, *,
+        recipe: Recipe | SparseRecipe | None = None, originals: Rows | None = None,
+    ) -> None:  # fmt: skip
+        self.X, self.recipe, self.originals = X, recipe, originals
+        self.y: Any = y
+        self.weight: Any = weight
         self.n_rows, self.n_columns = (int(size) for size in X.shape)
         self._mapped = is_mapped(X)
-        for name, other in (("y", y), ("sample_weight", weight)):
+        beside: list[tuple[str, Any]] = [("y", y), ("sample_weight", weight)]
+        for name, other in beside:
             if other is not None and len(other) != self.n_rows:
                 raise ValueError(f"X has {self.n_rows} rows but {name} has {len(other)}.")
 
@@ -67,7 +73,7 @@ class MemoryBlocks(Blocks):
         return {**super().fingerprint(), "data": digest.hexdigest()}
 
 
-def is_mapped(array: object) -> bool:
+def is_mapped(array: object) -> TypeGuard[np.ndarray]:
     """Whether an array is a view of a memory map."""
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):

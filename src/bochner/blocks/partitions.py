@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
 from ..config import device_room, get_config, memory_budget
-from .aggregate import Aggregate
+from .aggregate import Aggregate, P
 
 LARGEST = 1 << 14  # rows of a block; more than this gains nothing
 LARGEST_ON_DEVICE = 1 << 16  # there a block is a handful of launches; sums of so many 8-bit products fit 32 bits
@@ -79,14 +79,14 @@ class Plan:
 Node = tuple[int, int]  # the level above the partitions, and the place in it: it stands for 2^level of them
 
 
-class Tree:
+class Tree(Generic[P]):
     """Partials of finished partitions, combined as soon as both halves of a node are there."""
 
-    def __init__(self, count: int, combine: Callable[[Any, Any], Any], nodes: dict[Node, Any] | None = None) -> None:
+    def __init__(self, count: int, combine: Callable[[P, P], P], nodes: dict[Node, P | None] | None = None) -> None:
         self.count, self.combine = count, combine
-        self.nodes: dict[Node, Any] = dict(nodes or {})
+        self.nodes: dict[Node, P | None] = dict(nodes or {})
 
-    def add(self, number: int, partial: Any, level: int = 0) -> None:
+    def add(self, number: int, partial: P | None, level: int = 0) -> None:
         """The partial of one partition, or of a node of that level; None if it had no rows."""
         place = number
         while self._size(level) > 1:
@@ -101,7 +101,7 @@ class Tree:
             level, place = level + 1, place // 2
         self.nodes[level, place] = partial
 
-    def both(self, left: Any, right: Any) -> Any:
+    def both(self, left: P | None, right: P | None) -> P | None:
         """Two partials as one; None is that of no rows."""
         if left is None or right is None:
             return right if left is None else left
@@ -139,7 +139,7 @@ class Tree:
         return self._top in self.nodes
 
     @property
-    def root(self) -> Any:
+    def root(self) -> P | None:
         """What all partitions gave together; None if there were no rows."""
         return self.nodes.get(self._top)
 

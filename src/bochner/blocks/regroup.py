@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..arrays import Rows
 from .base import Block, stack
 
 Piece = tuple[Any, Any, Any]  # X, y, weight
@@ -49,5 +50,5 @@ def cut(piece: Piece, start: int, stop: int) -> Piece:
     return X, y, weight
 
 
-def joined(parts: tuple[Any, ...]) -> Any:
+def joined(parts: tuple[Rows, ...]) -> Rows:
     return parts[0] if len(parts) == 1 else stack(parts)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from ..arrays import Rows
 from ..config import config_context
 from ..ops import dispatch
 from ..ops import threads as threading_of_ops
@@ -83,7 +84,7 @@ class Source:
             if self.sizes[k]:
                 yield self.checked(k, piece)
 
-    def checked(self, k: int, piece: Any) -> Piece:
+    def checked(self, k: int, piece: Piece) -> Piece:
         """A piece as arrays, of the shape that was expected."""
         X = plain_array(piece[0])
         y, weight = (None if part is None else plain_array(part) for part in piece[1:])
@@ -129,7 +130,7 @@ class RowsAtHand(Blocks):
         return regroup(self.source.rows(), start, rows, skip=start - self.source.start)
 
 
-def plain_array(part: Any) -> Any:
+def plain_array(part: object) -> Rows:
     """A piece of a collection as numpy has it, or CSR."""
     if hasattr(part, "tocsr"):
         return scipy.sparse.csr_matrix(part.tocsr())
@@ -140,8 +141,8 @@ def plain_array(part: Any) -> Any:
 
 
 def fold(
-    job: Job, node: Node, source: Any, states: dict[int, kept.State] | None, version: str, worker: str, count: int,
-    is_cancelled: Callable[[], bool],
+    job: Job, node: Node, source: Source | list[Block] | None, states: dict[int, kept.State] | None, version: str,
+    worker: str, count: int, is_cancelled: Callable[[], bool],
 ) -> Answer:  # fmt: skip
     """The partial of a node, by `count` threads of this worker."""
     settings, aggregate, plan, blocks = job.opened(version, worker)

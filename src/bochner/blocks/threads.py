@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..config import config_context, device_room, get_config
 from ..ops import threads
-from .aggregate import Aggregate
+from .aggregate import Aggregate, P
 from .engine import Engine, Folded
 from .partitions import TOGETHER, Plan
 
@@ -81,7 +81,7 @@ def first_of(waiting: deque[tuple[int, Future[Any]]], plan: Plan) -> Folded:
     return Folded(number, plan[number].stop, future.result(), True)
 
 
-def alone(settings: dict[str, Any], aggregate: Aggregate[Any], block: Block) -> Any:
+def alone(settings: dict[str, Any], aggregate: Aggregate[P], block: Block) -> P:
     """A step in a thread of a pool, which has settings of its own until it is told."""
     with config_context(**settings), threads.limited(1):
         return aggregate.step(None, block)

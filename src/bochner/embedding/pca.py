@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -33,6 +33,9 @@ from ..validation import require_choice, require_finite, require_integer, requir
 from .back import WayBack
 from .picture import scatter
 from .sums import Principal, SketchOf, principal_of_moments, principal_of_sketch
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MATRICES = 48  # bytes for each number of Z'Z: sums, a part to add, centred, and what their eigenvectors need
 
@@ -333,7 +336,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._inverse = WayBack.learned(images, dense, self.design_.scaler)
         return like(self._inverse(T), X)
 
-    def plot(self, X: RowsLike, labels: VectorLike | None = None, *, ax: object = None) -> Any:
+    def plot(self, X: RowsLike, labels: VectorLike | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the first two components of the rows of X, or of 10,000 sampled ones.
 
         Parameters

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..streams import sample_rows
+from ..typing import VectorLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 SHOWN = 10_000  # points, at most
 
 
-def scatter(points: np.ndarray, labels: Any, shares: np.ndarray, ax: Any = None) -> Any:
+def scatter(points: np.ndarray, labels: VectorLike | None, shares: np.ndarray, ax: Axes | None = None) -> Axes:
     """Draw the first two columns of `points` on matplotlib's axes, one colour for each label."""
     try:
         from matplotlib import pyplot
     except ImportError:
         raise ImportError("plot needs matplotlib: pip install matplotlib") from None
-    if labels is not None and len(labels) != len(points):
-        raise ValueError(f"X has {len(points)} rows but there are {len(labels)} labels.")
+    given = None if labels is None else np.asarray(labels)
+    if given is not None and len(given) != len(points):
+        raise ValueError(f"X has {len(points)} rows but there are {len(given)} labels.")
     shown = sample_rows(len(points), SHOWN, seed=1)
-    names, which = np.unique([""] * len(points) if labels is None else np.asarray(labels), return_inverse=True)
+    names, which = np.unique([""] * len(points) if given is None else given, return_inverse=True)
     ax = pyplot.subplots()[1] if ax is None else ax
     for k, name in enumerate(names):
         group = points[shown[which[shown] == k]]

@@ -52,9 +52,9 @@ class HashMap(UnitMap):
 
     def exact_gram(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
         require_arrays(X, "the exact kernel")
-        seen = (None if rows is None else as_rows(self.rows(rows)) for rows in (X, Z))
         origin = 0.0 if self.center is None else self.center
-        return self.exact_kernel()(*(None if rows is None else rows - origin for rows in seen))
+        left = as_rows(self.rows(X)) - origin
+        return self.exact_kernel()(left, None if Z is None else as_rows(self.rows(Z)) - origin)
 
     def output_dtype(self, X: Rows) -> np.dtype:
         return np.dtype(np.uint8 if self.pool_size <= 256 else np.uint16)

@@ -35,7 +35,7 @@ LARGEST_ID = 1 << 62  # there is room to number on
 INDEX_PARTS = (*PARTS, MaxoutHash, Tables)
 
 
-def fields(columns: Any) -> dict[str, Check]:
+def fields(columns: int | None) -> dict[str, Check]:
     """What a fit leaves in an index of so many columns; how it fits together is looked at beside."""
     return {
         "n_features_in_": whole(1, 1 << 31),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -28,7 +27,7 @@ class Kernel(ABC):
            [0.607, 1.   ]])
     """
 
-    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+    def __call__(self, X: MatrixLike, Z: MatrixLike | None = None) -> np.ndarray:
         """Compute the kernel matrix.
 
         Parameters
@@ -43,11 +42,11 @@ class Kernel(ABC):
         ndarray of shape (n_samples, n_others)
             The matrix k(x_i, z_j).
         """
-        X = as_rows(X)
-        Z = X if Z is None else as_rows(Z)
-        if X.shape[1] != Z.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} columns but Z has {Z.shape[1]}.")
-        return self._evaluate(X, Z)
+        rows = as_rows(X)
+        others = rows if Z is None else as_rows(Z)
+        if rows.shape[1] != others.shape[1]:
+            raise ValueError(f"X has {rows.shape[1]} columns but Z has {others.shape[1]}.")
+        return self._evaluate(rows, others)
 
     @abstractmethod
     def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray: ...

@@ -145,7 +145,7 @@ class FeatureMap(ABC):
         """
 
     @abstractmethod
-    def prefix_scale(self, widest: Any) -> float | np.ndarray:
+    def prefix_scale(self, widest: Self) -> float | np.ndarray:
         """Return the factor of the first columns of a wider map, of which this one was cut by `truncated`.
 
         Parameters

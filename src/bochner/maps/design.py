@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -123,7 +123,7 @@ class DesignMap(FeatureMap):
     def enlarged(self, columns: int) -> DesignMap:
         return replace(self, map=self.map.enlarged(columns - self.linear_columns))
 
-    def prefix_scale(self, widest: DesignMap) -> float | np.ndarray:
+    def prefix_scale(self, widest: Self) -> float | np.ndarray:
         return self._beside(self.map.prefix_scale(widest.map))
 
     def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:

@@ -7,7 +7,7 @@ Drawn: per expansion of n = next power of two of d frequencies, signs B, a permu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class FastfoodMap(FrequencyMap):
         odd = self.first_column(stop) % 2  # the last column stands alone, a phased cosine
         return self.drawn_phases(last - odd, last)
 
-    def factors(self, start: int, stop: int) -> Any:
+    def factors(self, start: int, stop: int) -> np.ndarray | float:
         """The given factors of the lengths in expansions start..stop-1, one expansion a row."""
         if self.calibration is None:
             return 1.0

@@ -168,11 +168,11 @@ class MaxoutMap(UnitMap):
             h = self._pool(ops.project(X, weights[0]), weights[1])
         return ops.rescale(h - centre[:, None], *scale)
 
-    def apply_pooled(self, X: Rows, weights: Weights, *pooling: Any) -> Array:
+    def apply_pooled(self, X: Rows, weights: Weights, cells: Array, grid: int, largest: bool) -> Array:
         if not (self.is_integer and self.is_plain):
-            return super().apply_pooled(X, weights, *pooling)
+            return super().apply_pooled(X, weights, cells, grid, largest)
         scale = (self.multiplier, self.rescale_shift, self.limit)
-        return ops.pooled_maxout(X, weights[0], self.pool_size, self._integer_centre(X), *scale, *pooling)
+        return ops.pooled_maxout(X, weights[0], self.pool_size, self._integer_centre(X), *scale, cells, grid, largest)
 
     def _integer_centre(self, X: Array) -> Array:
         """mu_q |x| of each row in units of projections, or zeros if the maxima are not centred."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse
@@ -109,7 +109,7 @@ class Metric(FeatureMap):
             self._integers()  # which refuses what integers cannot hold
 
     @classmethod
-    def of(cls, feature_map: FeatureMap, matrix: Any, rows: Rows) -> Metric:
+    def of(cls, feature_map: FeatureMap, matrix: np.ndarray, rows: Rows) -> Metric:
         """Make the map after a metric, with 8-bit codes of x where such are needed.
 
         Parameters
@@ -252,7 +252,7 @@ class Metric(FeatureMap):
     def enlarged(self, columns: int) -> Metric:
         return replace(self, map=self.map.enlarged(columns))
 
-    def prefix_scale(self, widest: Metric) -> float | np.ndarray:
+    def prefix_scale(self, widest: Self) -> float | np.ndarray:
         return self.map.prefix_scale(widest.map)
 
     def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:

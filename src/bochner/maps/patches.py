@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -372,7 +372,7 @@ class PatchMap(FeatureMap):
             return self
         raise ValueError("PatchFeatures cannot grow: the spread of new columns is not known. Fit it anew.")
 
-    def prefix_scale(self, widest: Any) -> float:
+    def prefix_scale(self, widest: Self) -> float:
         return self.scale * (1.0 if self.is_integer else float(np.sqrt(widest.columns / self.columns)))
 
     # ---- functions of the features ----

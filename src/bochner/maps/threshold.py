@@ -7,7 +7,7 @@ zero counts for nothing, so a filter of pictures speaks up only where its patter
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -69,10 +69,10 @@ class ThresholdMap(UnitMap):
     def apply_integer(self, X: Rows, weights: Weights) -> Array:
         return ops.project_threshold(X, weights[0], *self.integers)
 
-    def apply_pooled(self, X: Rows, weights: Weights, *pooling: Any) -> Array:
+    def apply_pooled(self, X: Rows, weights: Weights, cells: Array, grid: int, largest: bool) -> Array:
         if not self.is_integer:
-            return super().apply_pooled(X, weights, *pooling)
-        return ops.pooled_threshold(X, weights[0], *self.integers, *pooling)
+            return super().apply_pooled(X, weights, cells, grid, largest)
+        return ops.pooled_threshold(X, weights[0], *self.integers, cells, grid, largest)
 
     def slopes(self, X: Rows, coefficients: Array) -> Array:
         (directions,) = self.weights()

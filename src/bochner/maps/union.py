@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
 from operator import add
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -162,7 +162,7 @@ class Union(FeatureMap):
         *before, last = self.maps
         return Union([*before, last.enlarged(columns - self.columns + last.columns)], self.weights)
 
-    def prefix_scale(self, widest: Union) -> float | np.ndarray:
+    def prefix_scale(self, widest: Self) -> float | np.ndarray:
         pairs = zip(self.maps, widest.maps, strict=False)
         return self._weighted([one.prefix_scale(wide) for one, wide in pairs], self.maps, self.weights)
 

@@ -455,7 +455,7 @@ class UnitMap(FeatureMap):
             raise ValueError(f"{self.name} with given filters cannot grow.")
         return replace(resized, filters=self.filters[: each * resized.units.number])
 
-    def prefix_scale(self, widest: UnitMap) -> float:
+    def prefix_scale(self, widest: Self) -> float:
         return self.scale * (1.0 if self.is_integer else float(np.sqrt(widest.columns / self.columns)))
 
     def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -90,7 +89,7 @@ class Advice:
     wrong: float | None
     random_state: int = 0
 
-    def model(self, **parameters: Any) -> Any:
+    def model(self, **parameters: object) -> RandomFeatureRegressor | RandomFeatureClassifier:
         """Return the model of these settings, not fitted.
 
         Parameters

@@ -316,7 +316,7 @@ class RandomFeatureModel(FittedFeatureModel):
             parameters |= {f"basis__{name}": value for name, value in inner.items()}
         return parameters
 
-    def set_params(self, **parameters: Any) -> Self:
+    def set_params(self, **parameters: object) -> Self:
         """Set parameters of the model, or of its basis as basis__name.
 
         Parameters

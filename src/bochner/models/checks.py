@@ -6,19 +6,19 @@ As scikit-learn's `validate_data` does it for arrays; for frames with a recipe, 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from ..arrays import Array, cast, constant, is_torch, like, to_numpy
+from ..arrays import Array, Rows, cast, constant, is_torch, like, to_numpy
 from ..bases.checking import checked_rows
 from ..blocks import Block, Blocks, Recipe, SparseRecipe, encoded_frame, frame_blocks, rows_per_block, target_values
 from ..blocks.base import RowsLike
 from ..lazy import collections, is_lazy
-from ..typing import VectorLike
+from ..typing import Frame, MatrixLike, VectorLike
 from ..validation import require_finite, require_numbers
 
 Dtypes = Sequence[type[np.generic]]
@@ -55,8 +55,12 @@ def forget_columns(estimator: BaseEstimator) -> None:
 
 
 def collected(
-    X: Any, y: Any, sample_weight: Any, target: str | None = None, recipe: Any = None
-) -> tuple[Any, Any, Any, str | None]:
+    X: RowsLike,
+    y: VectorLike | None,
+    sample_weight: VectorLike | None,
+    target: str | None = None,
+    recipe: Recipe | SparseRecipe | None = None,
+) -> tuple[RowsLike, VectorLike | None, VectorLike | None, str | None]:
     """Rows of a Dask collection as Blocks, which have targets and weights of their own; all else as it is."""
     if isinstance(X, Blocks) or not any(is_lazy(part) for part in (X, y, sample_weight)):
         return X, y, sample_weight, target
@@ -108,13 +112,13 @@ def rows_to_predict(
 # ---- arrays, frames and tensors ----
 
 
-def check_rows(estimator: BaseEstimator, X: object, dtypes: Dtypes) -> Any:
+def check_rows(estimator: BaseEstimator, X: RowsLike, dtypes: Dtypes) -> Rows:
     """Rows to predict: finite numbers of the columns of the fit."""
     if is_torch(X):
         return check_tensor(estimator, X, dtypes, reset=False)
     recipe = recipe_of(estimator)
     if recipe is not None:
-        return recipe.encode(X)
+        return recipe.encode(X)  # type: ignore[arg-type]
     require_numbers(X)
     X = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=list(dtypes), ensure_all_finite=False)
     require_finite(X)
@@ -122,8 +126,8 @@ def check_rows(estimator: BaseEstimator, X: object, dtypes: Dtypes) -> Any:
 
 
 def check_rows_and_targets(
-    estimator: BaseEstimator, X: Any, y: Any, dtypes: Dtypes, *, reset: bool, y_numeric: bool
-) -> tuple[Any, Array]:
+    estimator: BaseEstimator, X: MatrixLike, y: VectorLike | None, dtypes: Dtypes, *, reset: bool, y_numeric: bool
+) -> tuple[Rows, Array]:
     """Rows and targets of a fit; the first ones, if `reset`, tell the columns."""
     if is_torch(X):
         X = check_tensor(estimator, X, dtypes, reset)
@@ -132,12 +136,12 @@ def check_rows_and_targets(
     if not reset and recipe_of(estimator) is not None:
         return check_rows(estimator, X, dtypes), target_values(y)
     require_numbers(X)
-    X, y = validate_data(
+    rows, targets = validate_data(
         estimator, X, y, reset=reset, accept_sparse="csr", dtype=list(dtypes), ensure_all_finite=False,
         multi_output=True, y_numeric=y_numeric,
     )  # fmt: skip
-    require_finite(X)
-    return X, y
+    require_finite(rows)
+    return rows, targets
 
 
 def check_tensor(estimator: BaseEstimator, X: Array, dtypes: Dtypes, reset: bool) -> Array:
@@ -163,10 +167,15 @@ def encode_first(estimator: BaseEstimator, X: object, y: VectorLike | None) -> t
 
 
 def check_arrays(
-    estimator: BaseEstimator, X: object, *y: Any, dtypes: Dtypes, accept_sparse: str | bool, y_numeric: bool
+    estimator: BaseEstimator,
+    given: object,
+    *y: VectorLike | None,
+    dtypes: Dtypes,
+    accept_sparse: str | bool,
+    y_numeric: bool,
 ) -> Any:
     """Sound rows, and targets in a fit, whose rows are encoded already; tensors become arrays."""
-    X = to_numpy(X)
+    X: Any = to_numpy(given)
     recipe = recipe_of(estimator)
     if not y and (isinstance(X, Block) or recipe is not None):
         rows = X.X if isinstance(X, Block) else recipe.encode(X)  # type: ignore[union-attr]
@@ -195,39 +204,43 @@ def refuse_selection() -> None:
         raise AttributeError("coef_ has a number for each feature, not for each column of X.")
 
 
-def split_target(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
+def split_target(X: MatrixLike, y: VectorLike | None, target: str | None) -> tuple[MatrixLike, VectorLike | None]:
     """Take the target column out of a frame."""
     if target is None:
         return X, y
     if y is not None:
         raise ValueError("y is given twice: as an array and as target.")
+    frame: Any = X  # of whichever library
     if target not in list(getattr(X, "column_names", getattr(X, "columns", []))):
         raise ValueError(f"X has no column {target!r} to take as the target.")
     if is_lazy(X):
-        return X.drop(columns=target), X[target]
-    gaps = int(X[target].isna().sum()) if hasattr(X, "iloc") else as_number(X[target].null_count)
+        return frame.drop(columns=target), frame[target]
+    gaps = int(frame[target].isna().sum()) if hasattr(X, "iloc") else as_number(frame[target].null_count)
     if gaps:
         raise ValueError(f"the target {target!r} has {gaps:,} missing values: leave those rows out.")
-    return split_column(X, target)
+    return split_column(frame, target)
 
 
-def split_column(X: Any, name: str) -> tuple[Any, np.ndarray]:
+def split_column(X: Frame, name: str) -> tuple[Frame, np.ndarray]:
     """A frame without one of its columns, and that column."""
+    frame: Any = X  # of whichever library
     if hasattr(X, "column_names"):
-        return X.drop_columns([name]), X[name].to_numpy()
-    return (X.drop(columns=name) if hasattr(X, "iloc") else X.drop(name)), X[name].to_numpy()
+        return frame.drop_columns([name]), frame[name].to_numpy()
+    return (frame.drop(columns=name) if hasattr(X, "iloc") else frame.drop(name)), frame[name].to_numpy()
 
 
-def as_number(count: Any) -> int:
+def as_number(count: int | Callable[[], int]) -> int:
     """A count that polars has as a method, and Arrow as a number."""
     return int(count() if callable(count) else count)
 
 
-def with_recipe(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+def with_recipe(
+    X: RowsLike, y: VectorLike | None, sample_weight: VectorLike | None
+) -> tuple[RowsLike, VectorLike | None, VectorLike | None]:
     """Rows, targets and weights; a frame of more than plain numbers as blocks, which have them all."""
     weight = sample_weight
     if weight is not None and hasattr(X, "columns"):
-        weight = check_weights(weight, len(X))
+        weight = check_weights(weight, len(X))  # type: ignore[arg-type]
     blocks = frame_blocks(X, y, weight)
     return (X, y, sample_weight) if blocks is None else (blocks, None, None)
 

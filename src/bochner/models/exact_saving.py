@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -36,13 +36,14 @@ from .saving import columns_made, made_of, require_scaler
 if TYPE_CHECKING:
     from .exact import KernelRidgeModel
 
+Model = TypeVar("Model", bound="KernelRidgeModel")
 OPTIONAL = {"feature_names_in_", "recipe_"}
 OF_CLASSES, OF_NUMBERS = {"classes_", "temperature_"}, {"_outputs", "_offset"}
 OF_ENCODER = {"classes_", *OF_NUMBERS}  # what the encoder of targets keeps
 TRIED = 3  # rows with which a kernel from a file is tried
 
 
-def fields(given: Any, columns: Any, rows: int | None, outputs: int) -> dict[str, Check]:
+def fields(given: int | None, columns: int | None, rows: int | None, outputs: int) -> dict[str, Check]:
     """What a fit to so many rows leaves in a model; `given` columns become `columns` where there is a recipe."""
     return {
         "n_features_in_": whole(1, 1 << 31),
@@ -82,7 +83,7 @@ def to_state(model: KernelRidgeModel) -> dict[str, Any]:
     return {"parameters": model.get_params(deep=False), "fitted": fitted, "centre": centre}
 
 
-def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
+def from_state(cls: type[Model], state: dict[str, Any]) -> Model:
     model, fitted = made_of(cls, state["parameters"]), state["fitted"]
     require_present(fitted, ["X_fit_", "solution_", "n_features_in_"])
     require_kind(fitted["X_fit_"], np.ndarray)
@@ -99,7 +100,7 @@ def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
         require_scaler(fitted["scaler_"], columns)
     require_kernel(fitted["kernel_"], fitted["X_fit_"])
     model._targets = encoder.with_fields(fitted, outputs)
-    vars(model).update({name: value for name, value in fitted.items() if name not in OF_ENCODER})
+    model.__dict__.update({name: value for name, value in fitted.items() if name not in OF_ENCODER})
     model.dual_coef_, model.alpha_ = solution.coefficients, solution.alpha
     model._dual = None
     if state["centre"] is not None:

@@ -57,11 +57,11 @@ class FittedFeatureModel(BaseEstimator):
     def _check_parameters(self) -> None:
         self._parameters()
 
-    def _settings(self, *data: Any) -> Limited:
+    def _settings(self, *data: object) -> Limited:
         """With one thread of BLAS a fit has the same bits for any n_jobs; the data may be on a device."""
         return Limited(self.n_jobs, self.verbose, 1, self._device(*data))
 
-    def _device(self, *data: Any) -> str | None:
+    def _device(self, *data: object) -> str | None:
         """The device that was asked for, or else the GPU that the data are on."""
         return require_device(self.device) or device_of(*(getattr(part, "X", part) for part in data))
 
@@ -156,10 +156,10 @@ class FittedFeatureModel(BaseEstimator):
         return self._targets.shaped((slopes * like(linear.weight / linear.spread, slopes)[:, None]).T)
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> Array | float:
         """The intercept: a number, or one for each output."""
         intercept = self._refresh().intercept
-        return self._targets.shaped(intercept + like(self._targets.offset, intercept))
+        return self._targets.numbers(intercept + like(self._targets.offset, intercept))
 
     @property
     def cv_score_(self) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import UnionType
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -28,10 +28,11 @@ from ..fields import (
     whole,
 )
 from ..moments import FoldedMoments, Moments
-from ..solvers import DoublyStochastic, Solution, Units
+from ..solvers import DoublyStochastic, Solution, Solver, Training, Units
 from .metric_search import LearnedMetric
 from .trials import Choice
 
+Kind = TypeVar("Kind")
 SQUARES = 1e200  # the largest of what adds up squares
 THREADS = 1 << 15
 
@@ -62,7 +63,7 @@ CHOICE: dict[str, Check] = {
 }  # fmt: skip
 
 
-def fitted_fields(columns: Any, outputs: int) -> dict[str, Check]:
+def fitted_fields(columns: int | None, outputs: int) -> dict[str, Check]:
     """What a fit leaves in a model of so many columns and outputs, besides its basis and its solution."""
     return {
         "n_features_in_": whole(1, 1 << 31),
@@ -101,7 +102,7 @@ def chosen(value: object) -> bool:
     return isinstance(value, Choice) and all(check(vars(value).get(name)) for name, check in CHOICE.items())
 
 
-def learned_metric(columns: Any) -> Check:
+def learned_metric(columns: int | None) -> Check:
     """Whether a value is a metric that a fit to so many columns of a table gives."""
     table = {
         "matrix": either(nothing, numbers(None, low=0.0, high=1.0), numbers(None, None)),
@@ -165,16 +166,16 @@ def sums_fields(features: int, outputs: int) -> dict[str, Check]:
     }
 
 
-def require_solution(solution: Any, features: int) -> None:
-    require_kind(solution, Solution)
+def require_solution(given: object, features: int) -> None:
+    solution = require_kind(given, Solution)
     require_fields(solution.to_state(), solution_fields(features))
-    if not solution.coefficients.size:
+    if not np.size(solution.coefficients):
         raise ValueError("there are no coefficients")
 
 
-def require_sums(sums: Any, features: int, outputs: int) -> None:
+def require_sums(given: object, features: int, outputs: int) -> None:
     """Refuse sums that are not parted into as many folds as a fit parts them, and parts that are no sums of rows."""
-    require_kind(sums, FoldedMoments)
+    sums = require_kind(given, FoldedMoments)
     there = [part for part in sums.folds if part is not None] if isinstance(sums.folds, list) else []
     if not there or len(sums.folds) not in (1, 2, FOLDS):
         raise ValueError("there are no sums")
@@ -184,9 +185,9 @@ def require_sums(sums: Any, features: int, outputs: int) -> None:
         raise ValueError("the sums of folds are of different types")
 
 
-def require_moments(moments: Any, features: int, outputs: int) -> None:
+def require_moments(given: object, features: int, outputs: int) -> None:
     """Refuse sums of other sizes, and such as no rows have: squares are not negative, and integers have room."""
-    require_kind(moments, Moments)
+    moments = require_kind(given, Moments)
     require_fields(vars(moments), sums_fields(features, outputs))
     if moments.sum_z.dtype != moments.gram.dtype or moments.sum_y.dtype != moments.square.dtype:
         raise ValueError("the sums are of different types")
@@ -196,7 +197,7 @@ def require_moments(moments: Any, features: int, outputs: int) -> None:
     moments._guarded()
 
 
-def require_steps(solver: Any, training: Any, units: int) -> None:
+def require_steps(solver: Solver | str, training: Training | None, units: int) -> None:
     """Refuse a solver that asks for too much room, and more doubly stochastic steps than a basis has units for."""
     if isinstance(solver, str):
         return
@@ -205,6 +206,12 @@ def require_steps(solver: Any, training: Any, units: int) -> None:
         raise ValueError("there are more steps than features")
 
 
-def require_kind(value: object, kind: type | UnionType) -> None:
+@overload
+def require_kind(value: object, kind: type[Kind]) -> Kind: ...
+@overload
+def require_kind(value: object, kind: UnionType) -> object: ...
+def require_kind(value: object, kind: type | UnionType) -> object:
+    """The value, if it is of that kind."""
     if not isinstance(value, kind):
         raise ValueError(f"a value of type {type(value).__name__} is not what belongs there")
+    return value

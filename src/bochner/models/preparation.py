@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..arrays import Array, constant, places, to_host
+from ..arrays import Array, Rows, constant, places, to_host
 from ..bases.heuristics import SAMPLE
 from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks, SampledBlocks, SumOf
+from ..blocks.base import RowsLike
 from ..blocks.memory import is_mapped
 from ..config import device_room, memory_budget
 from ..penalties.probe import PROBE
@@ -46,11 +47,12 @@ class PreparedData(NamedTuple):
     journal: Journal | None
     targets: TargetEncoder
 
-    def remember(self, make: Callable[[], Any]) -> Any:
+    def remember(self, make: Callable[[], Value]) -> Value:
         """A value that is the same if the work is taken up again."""
         return make() if self.journal is None else self.journal.value(make)
 
 
+Value = TypeVar("Value")
 Samples = tuple[tuple[int, int], ...]
 OpenJournal = Callable[[Blocks], Journal | None]
 
@@ -133,7 +135,7 @@ class Preparation:
     open_journal: OpenJournal = lambda blocks: None
     samples: Samples = ()
 
-    def arrays(self, X: Any, y: Array, weight: Array | None) -> PreparedData:
+    def arrays(self, X: Rows, y: Array, weight: Array | None) -> PreparedData:
         """Valid arrays, or tensors."""
         summary = summary_of(self.encoder, MemoryBlocks(X, y, weight))
         if self.first:
@@ -186,7 +188,7 @@ class GivenData(NamedTuple):
         return isinstance(self.X, Blocks)
 
 
-def given_data(X: Any, y: VectorLike | None, sample_weight: VectorLike | None, dtypes: Dtypes) -> GivenData:
+def given_data(X: RowsLike, y: VectorLike | None, sample_weight: VectorLike | None, dtypes: Dtypes) -> GivenData:
     """Arrays that are to be checked as a whole, or blocks that are checked as they come."""
     if is_mapped(X) and X.dtype not in dtypes:  # a block at a time, never converted as a whole
         X, y, sample_weight = MemoryBlocks(X, y, sample_weight).in_blocks(), None, None

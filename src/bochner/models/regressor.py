@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, cast
+from typing import Literal, cast, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -233,8 +233,12 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         """
         return self._add_rows(X, y, sample_weight, None, target)
 
+    @overload
+    def predict(self, X: RowsLike, return_std: Literal[False] = False) -> Array: ...
+    @overload
+    def predict(self, X: RowsLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
     @by_partitions
-    def predict(self, X: RowsLike, return_std: bool = False) -> Any:
+    def predict(self, X: RowsLike, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Predict targets, and on request how far they may be off.
 
         The standard deviation is that of a new observation, noise included: the posterior of a Gaussian process with
@@ -297,9 +301,9 @@ class RandomFeatureRegressor(MultiOutputRegressor, RandomFeatureModel):
         return calibration.factors
 
     @property
-    def noise_variance_(self) -> Any:
+    def noise_variance_(self) -> Array | float:
         """Variance of the noise in the Bayesian linear model, at its most likely."""
-        return self._targets.shaped(self._refresh().noise)
+        return self._targets.numbers(self._refresh().noise)
 
     @property
     def log_marginal_likelihood_(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
@@ -47,6 +47,7 @@ from .kept import (
 from .metric_search import LearnedMetric
 from .trials import Choice
 
+Model = TypeVar("Model", bound=BaseEstimator)
 KIND, VERSION = "bochner model", 4
 
 
@@ -110,7 +111,7 @@ def fitted_state(found: FeatureFit) -> dict[str, Any]:
     }
 
 
-def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
+def from_state(cls: type[Model], state: dict[str, Any]) -> Model:
     """A model from plain values; whatever does not fit together is refused."""
     design, solution, sums, widest = (state[name] for name in ("design", "solution", "sums", "widest"))
     require_design(design)
@@ -134,7 +135,7 @@ def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
     told = {name: state[name] for name in ("intercept", "noise", "training")}
     solution = replace(solution, posterior=posterior, **told)
     fit = Fit(solution, state["penalty"], state["validated"], state["end"])
-    vars(model).update({name: fitted[name] for name in COLUMNS if name in fitted})
+    model.__dict__.update({name: fitted[name] for name in COLUMNS if name in fitted})
     model._fitted = FeatureFit(
         design, encoder.with_fields(fitted, outputs), fitted["_choice"], fitted["precision_reason_"],
         fitted["_metric"], calibration_of(fitted), fit if widest is None else None, sums, widest, fitted["_rows"],
@@ -169,7 +170,7 @@ def require_own(parameters: dict[str, Any]) -> None:
             )
 
 
-def made_of(cls: type[Any], parameters: dict[str, Any]) -> Any:
+def made_of(cls: type[Model], parameters: dict[str, Any]) -> Model:
     """A model of sound parameters, not fitted yet."""
     require_sound(parameters, PARAMETERS)
     model = cls(**parameters)
@@ -215,8 +216,9 @@ def require_fitted(fitted: dict[str, Any], basis: Basis, outputs: int, classifie
         raise ValueError("the model and its metric have different columns")
 
 
-def require_design(design: Any) -> None:
-    require_kind(design, Design)
+def require_design(given: object) -> Design:
+    """The design, if it is one that a fit makes."""
+    design = require_kind(given, Design)
     require_kind(design.basis, Basis)
     columns = int(design.basis.n_features_in_)
     if design.scaler is not None:
@@ -230,17 +232,19 @@ def require_design(design: Any) -> None:
         require_kind(design.codes, Quantizer)
         if design.metric is None:
             raise ValueError("the codes of x belong to no metric")
+    return design
 
 
 def require_scaler(scaler: object, columns: int) -> None:
-    require_kind(scaler, ColumnScaler)
-    require_fields(vars(scaler), column_fields(columns, "center", "spread", "low", "high", "clip"))
+    require_fields(
+        vars(require_kind(scaler, ColumnScaler)), column_fields(columns, "center", "spread", "low", "high", "clip")
+    )
 
 
-def require_widest(widest: Any, design: Design, sums: Any) -> None:
+def require_widest(given: object, design: Design, sums: object) -> None:
     """The design whose sums a file holds must begin with the columns of the model's own."""
-    if widest is None:
+    if given is None:
         return
-    require_design(widest)
+    widest = require_design(given)
     if sums is None or widest.truncated(int(design.basis.n_components)).identity() != design.identity():
         raise ValueError("the sums belong to another basis")

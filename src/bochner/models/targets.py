@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -21,6 +21,8 @@ from .target_codes import (
     as_column,
     sorted_labels,
 )
+
+Summary: TypeAlias = LabelCounts | TargetSums  # what the rows of a fit tell of their targets
 
 
 class TargetEncoder(Protocol):
@@ -51,23 +53,26 @@ class TargetEncoder(Protocol):
     def is_weightless(self, y: Array) -> Array:
         """Which rows have a class of weight zero."""
 
-    def learn(self, summary: Any, classes: Array | None = None) -> TargetEncoder:
+    def learn(self, summary: Summary | None, classes: Array | None = None) -> TargetEncoder:
         """The encoder of targets with this summary; `classes`, if given, are all there will be."""
 
     def require_classes(self, classes: Array | None) -> None:
         """Refuse classes that are not those of the first call."""
 
-    def require_same(self, other: Any) -> None:
+    def require_same(self, other: Self) -> None:
         """Refuse the targets of another model, if they cannot be added to these."""
 
-    def shift_from(self, other: Any) -> Array | None:
+    def shift_from(self, other: Self) -> Array | None:
         """What to add to the targets of another model so that they are measured as these; None is nothing."""
 
-    def coding(self, summary: Any = None) -> TargetCoding:
+    def coding(self, summary: Summary | None = None) -> TargetCoding:
         """How targets are coded; `summary` is that of all rows, or None if there may be more."""
 
-    def shaped(self, values: Array) -> Any:
+    def shaped(self, values: Array) -> Array:
         """Numbers of outputs, the first axis, as the targets were."""
+
+    def numbers(self, values: Array) -> Array | float:
+        """One number for each output, as the target of a row was."""
 
     def without_range(self) -> TargetEncoder:
         """The encoder after rows came or went: it no longer knows between which ends targets lie."""
@@ -115,7 +120,8 @@ class LabelTargets:
             return constant(False, (len(y),), y, "bool")
         return namespace(y).isin(y, like(np.array(none), y) if is_torch(y) else none)
 
-    def learn(self, summary: LabelCounts, classes: Array | None = None) -> LabelTargets:
+    def learn(self, summary: Summary | None, classes: Array | None = None) -> LabelTargets:
+        assert isinstance(summary, LabelCounts)
         if classes is None and FEW < len(summary.labels) == summary.rows:
             raise ValueError(
                 f"y has {summary.rows:,} different labels in {summary.rows:,} rows, so no class can be learned from "
@@ -137,11 +143,11 @@ class LabelTargets:
     def shift_from(self, other: LabelTargets) -> None:
         return None
 
-    def coding(self, summary: LabelCounts | None = None) -> LabelCoding:
+    def coding(self, summary: Summary | None = None) -> LabelCoding:
         if self.class_weight is None:
             return LabelCoding(self.classes)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            if summary is None:
+            if not isinstance(summary, LabelCounts):
                 raise ValueError("class_weight='balanced' needs all rows at once: give a dictionary instead.")
             factors, there = np.zeros(len(self.classes)), summary.weights > 0  # a class of no weight stays so
             shares = len(self.classes) * summary.weights[there]
@@ -162,6 +168,9 @@ class LabelTargets:
         return like(self.classes, index)[index]
 
     def shaped(self, values: Array) -> Array:
+        return values
+
+    def numbers(self, values: Array) -> Array:
         return values
 
     def without_range(self) -> LabelTargets:
@@ -206,7 +215,8 @@ class NumericTargets:
     def is_weightless(self, y: Array) -> Array:
         return constant(False, (len(y),), y, "bool")
 
-    def learn(self, summary: TargetSums, classes: Array | None = None) -> NumericTargets:
+    def learn(self, summary: Summary | None, classes: Array | None = None) -> NumericTargets:
+        assert isinstance(summary, TargetSums)
         offset = summary.total / summary.rows if self.fit_intercept else np.zeros(len(summary.total))
         return replace(self, shape=tuple(summary.shape), offset=offset, ends=summary.ends)
 
@@ -220,17 +230,18 @@ class NumericTargets:
     def shift_from(self, other: NumericTargets) -> Array:
         return other.offset - self.offset
 
-    def coding(self, summary: TargetSums | None = None) -> NumberCoding:
+    def coding(self, summary: Summary | None = None) -> NumberCoding:
         return NumberCoding(self.shape, self.offset)
 
     def decode(self, scores: Same) -> Same:
         """Scores (n, outputs) in the shape of the targets."""
         return scores.reshape(-1, *self.shape)
 
-    def shaped(self, values: Array) -> Any:
-        if self.shape:
-            return values
-        return float(values[0]) if values.ndim == 1 else values[0]
+    def shaped(self, values: Array) -> Array:
+        return values if self.shape else values[0]
+
+    def numbers(self, values: Array) -> Array | float:
+        return values if self.shape else float(values[0])
 
     def without_range(self) -> NumericTargets:
         return replace(self, ends=None)

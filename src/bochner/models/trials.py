@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -29,7 +28,7 @@ from ..penalties.search import ABOVE, BELOW, DECADES, candidates, smallest, vall
 from ..solvers import solve_or_none
 from ..solvers.problem import fold_of, wrong
 from ..streams import sample_rows
-from ..typing import MatrixLike
+from ..typing import Matrix
 
 TRIED, FEATURES = 2000, 256  # rows and features of a trial; more features than rows tell no more
 FEWEST = 10  # rows with which a trial means something
@@ -150,12 +149,12 @@ def design_of(choice: Choice, basis: Basis, sample: Rows, largest: float, metric
     return Design(fitted, scaler, LinearPart.of(np.asarray(sample), weight), metric, codes)
 
 
-def moved_by_diagonal(rows: MatrixLike, diagonal: np.ndarray) -> Any:
+def moved_by_diagonal(rows: Matrix, diagonal: np.ndarray) -> Matrix:
     """Rows, dense or sparse, with each column times a number."""
     return scipy.sparse.csr_matrix(rows.multiply(diagonal)) if is_csr(rows) else rows * diagonal
 
 
-def squared_length(basis: Basis, rows: Any, largest: float) -> float:
+def squared_length(basis: Basis, rows: Matrix, largest: float) -> float:
     """The mean squared length of centred features, which a linear part is weighed against.
 
     Of as many features for every basis of its kind, so that models of more and of fewer have the same linear part.

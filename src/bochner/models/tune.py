@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
@@ -78,7 +78,7 @@ class Tuned:
     random_state: int = 0
     notes: tuple[str, ...] = ()
 
-    def model(self, **parameters: Any) -> Any:
+    def model(self, **parameters: object) -> RandomFeatureRegressor | RandomFeatureClassifier:
         """Return the model of these settings, not fitted.
 
         Parameters
@@ -102,7 +102,22 @@ class Tuned:
         return "\n".join([head, *(f"- {note}" for note in self.notes)])
 
 
-def model_of(found: Any, basis: Basis, parameters: dict[str, Any]) -> Any:
+class Found(Protocol):
+    """Settings that were found."""
+
+    @property
+    def scale(self) -> str | None: ...
+    @property
+    def linear(self) -> bool: ...
+    @property
+    def classification(self) -> bool: ...
+    @property
+    def random_state(self) -> int: ...
+
+
+def model_of(
+    found: Found, basis: Basis, parameters: dict[str, object]
+) -> RandomFeatureRegressor | RandomFeatureClassifier:
     """The model of settings that were found; its penalty is chosen again, by all rows that it is fitted to."""
     kind: Any = RandomFeatureClassifier if found.classification else RandomFeatureRegressor
     settings = {"scale": found.scale, "linear": "auto" if found.linear else False, "random_state": found.random_state}

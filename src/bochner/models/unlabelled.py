@@ -55,9 +55,9 @@ def chosen_scale(scale: str | None, basis: Basis | None, *rows: RowsLike) -> str
     return None if has_units or all(has_bytes(some) for some in rows) else "robust"
 
 
-def has_bytes(X: Any) -> bool:
+def has_bytes(given: RowsLike) -> bool:
     """Whether all columns are of 8 bits."""
-    X = to_numpy(X)
+    X: Any = to_numpy(given)
     if isinstance(X, Blocks):
         X = X.read(0, 1).X
     if is_lazy(X):  # the types of its columns are known without a pass
@@ -66,9 +66,9 @@ def has_bytes(X: Any) -> bool:
     return all(getattr(kind, "itemsize", 8) == 1 for kind in kinds)
 
 
-def in_blocks(X: Any, dtypes: Dtypes, name: str = "X") -> Any:
+def in_blocks(given: RowsLike, dtypes: Dtypes, name: str = "X") -> RowsLike:
     """Blocks that are checked as they come; or, if they are in memory, the array that is to be checked as a whole."""
-    X = collected(X, None, None)[0]
+    X = collected(given, None, None)[0]
     if isinstance(X, MemoryBlocks) and X.recipe is None and X.weight is None:
         X = X.X
     if is_mapped(X) and X.dtype not in dtypes:  # a block at a time, never converted as a whole
@@ -96,10 +96,10 @@ class CheckedUnlabelled:
         return Block(rows, None, None, block.start)
 
 
-def valid_rows(X: Any, name: str, basis: Basis | None) -> Blocks:
+def valid_rows(given: RowsLike, name: str, basis: Basis | None) -> Blocks:
     """Rows that no estimator remembers, checked: arrays at once, Blocks as they come."""
     dtypes = dtypes_for(getattr(basis, "precision", None))
-    X = in_blocks(to_numpy(X), dtypes, name)
+    X = in_blocks(to_numpy(given), dtypes, name)
     if isinstance(X, Blocks):
         return X
     require_numbers(X)

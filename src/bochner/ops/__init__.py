@@ -9,6 +9,7 @@ comes. The environment variable BOCHNER_BACKEND (say "reference") or `backend_co
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import streams
@@ -40,14 +41,14 @@ __all__ = [
 for backend in (native.BACKEND, dispatch.REFERENCE):
     register(backend)
 globals().update(OPS)
-streams.generate = OPS["philox"]  # streams stand below ops, so they are told
+streams.generate = OPS["philox"]  # type: ignore[assignment]  # streams stand below ops, so they are told
 
 if os.environ.get("BOCHNER_BACKEND"):
     use_backends(*os.environ["BOCHNER_BACKEND"].split(","))
 
 if TYPE_CHECKING:  # every op is declared beside its definition, by `@op`
 
-    def __getattr__(name: str) -> Any: ...
+    def __getattr__(name: str) -> Callable[..., Any]: ...
 
 
 def projects_dense(rows: Array) -> bool:

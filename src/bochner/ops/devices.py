@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse
 
-from ..arrays import as_rows, is_torch
+from ..arrays import Array, as_rows, is_torch
 from ..config import room_context
 
 if TYPE_CHECKING:
@@ -67,7 +67,10 @@ def room_on(device: str | None) -> AbstractContextManager[None]:
     return room_context(int(SHARE * memory_of(device)) if device not in (None, "cpu") else 0)
 
 
-def placed(array: Any, device: str | None) -> Any:
+Placed = TypeVar("Placed", bound="Array | None")
+
+
+def placed(array: Placed, device: str | None) -> Placed:
     """An array as a tensor on a GPU; for "cpu" a tensor there, and an array as it is; for None as it is."""
     if device is None or array is None or (device == "cpu" and not is_torch(array)):
         return array

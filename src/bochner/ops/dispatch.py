@@ -93,7 +93,7 @@ class Op:
         self.name, self.definition = definition.__name__, definition
         self.__doc__ = definition.__doc__
 
-    def __call__(self, array: Array, *others: Any) -> Any:
+    def __call__(self, array: Array, *others: object) -> Array | tuple[Array, ...]:
         try:
             versions = _selection.chosen[kind_of(self.name, array)]
         except KeyError:

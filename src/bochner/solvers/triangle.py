@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import ops
-from ..arrays import cast, is_csr, like, to_host
+from ..arrays import Array, cast, is_csr, like, to_host
 from ..blocks import Aggregate, Block
 from ..costs import FOLDS
 from ..maps import FeatureMap
@@ -281,12 +281,13 @@ class Triangle(Solver):
         noise = noise_variance(energy, sums.weight, rows, problem.intercept)
         rows_at_hand = problem.blocks.read(0, 1).X  # whose library the solution is in
 
-        def beside(part: np.ndarray) -> Any:
+        def beside(part: Array) -> Array:
             return part if scipy.sparse.issparse(rows_at_hand) else like(part, rows_at_hand)
 
         intercept = system.mean_y - system.mean_z @ b
-        kept = map(beside, (b, intercept, noise))
-        return replace(found, **dict(zip(("coefficients", "intercept", "noise"), kept, strict=True)), held_out=held_out)
+        return replace(
+            found, coefficients=beside(b), intercept=beside(intercept), noise=beside(noise), held_out=held_out
+        )
 
 
 def system_of(problem: Problem, leaves_out: bool) -> TriangleSystem:

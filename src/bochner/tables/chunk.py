@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
 
+from ..typing import Column, Frame
 from .tokens import NAMES, UNITS, days_of, is_missing, parse, tell_of
+
+if TYPE_CHECKING:
+    from .recipe import Recipe
 
 
 class Text(NamedTuple):
@@ -32,9 +36,14 @@ class Chunk(NamedTuple):
         return Chunk(self.numbers[rows], text, target, weight)
 
 
-def chunk_of_frame(frame: Any, recipe: Any) -> Chunk:
+def has_columns(rows: object) -> TypeGuard[Frame]:
+    """Whether rows are those of a frame, whose columns have names."""
+    return hasattr(rows, "columns")
+
+
+def chunk_of_frame(frame: Frame, recipe: Recipe) -> Chunk:
     """The columns of a pandas or polars frame, or an Arrow table, that a recipe names; others are left alone."""
-    present = {str(name): name for name in getattr(frame, "column_names", frame.columns)}
+    present = {str(name): name for name in getattr(frame, "column_names", getattr(frame, "columns", ()))}
     for name in recipe.names:
         if name not in present:
             raise ValueError(f"the frame has no column {name!r}, which the model was fitted to.")
@@ -43,7 +52,7 @@ def chunk_of_frame(frame: Any, recipe: Any) -> Chunk:
     return Chunk(table, {name: text_column(frame[present[name]]) for name in recipe.texts})
 
 
-def number_column(column: Any, name: str, how: str = "number") -> np.ndarray:
+def number_column(column: Column, name: str, how: str = "number") -> np.ndarray:
     """Numbers, or texts and dates that say numbers in the way of the fit."""
     try:
         given = column.to_numpy(dtype=np.float64, na_value=np.nan) if is_nullable(column) else column.to_numpy()
@@ -62,7 +71,7 @@ def number_column(column: Any, name: str, how: str = "number") -> np.ndarray:
         raise ValueError(f"column {name!r} does not hold {NAMES[how]}, as it did in the fit.") from None
 
 
-def numbers_of_objects(column: object, name: str, how: str) -> np.ndarray:
+def numbers_of_objects(column: Column, name: str, how: str) -> np.ndarray:
     """Numbers that are missing here and there, or texts and dates of any kind by what they say."""
     text = text_column(column)
     if how == "number" and not any(isinstance(value, str) for value in objects_of(column)):
@@ -71,8 +80,15 @@ def numbers_of_objects(column: object, name: str, how: str) -> np.ndarray:
     return numbers_said(text, name, how)
 
 
-def objects_of(column: Any) -> list[Any]:
-    return column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+def objects_of(column: Column) -> list[Any]:
+    either: Any = column
+    return either.to_pylist() if hasattr(column, "to_pylist") else either.to_list()
+
+
+def gaps_of(column: Column) -> np.ndarray:
+    """Where values are missing."""
+    either: Any = column
+    return np.asarray((either.isna() if hasattr(column, "isna") else either.is_null()).to_numpy())
 
 
 def is_nullable(column: object) -> bool:
@@ -93,10 +109,10 @@ def numbers_said(text: Text, name: str, how: str) -> np.ndarray:
     return np.append(said, np.nan)[text.codes]
 
 
-def text_column(column: Any, name: Callable[[Any], str] = str) -> Text:
+def text_column(column: Column, name: Callable[[Any], str] = str) -> Text:
     """Text as places in a list of different values, each by its `name`."""
     places: dict[str, int] = {}
-    missing = np.asarray((column.isna() if hasattr(column, "isna") else column.is_null()).to_numpy())
+    missing = gaps_of(column)
     codes = [
         -1 if gap else places.setdefault(name(value), len(places))
         for value, gap in zip(objects_of(column), missing, strict=True)

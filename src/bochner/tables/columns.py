@@ -6,28 +6,34 @@ import numbers
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from .chunk import Text, number_column, objects_of, text_column
+from ..typing import Column, Frame
+from .chunk import Text, gaps_of, number_column, objects_of, text_column
 from .survey import TextSurvey
+
+if TYPE_CHECKING:
+    import pyarrow
+
 
 NUMERIC = (numbers.Real, Decimal)
 
 
-def is_frame(X: object) -> bool:
+def is_frame(X: object) -> TypeGuard[Frame]:
     """Whether X is a pandas or polars frame or an Arrow table."""
     return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "dtypes") and not hasattr(X, "collect"))
 
 
-def columns_of(X: Any) -> list[Any]:
+def columns_of(X: Frame | np.ndarray) -> list[Column]:
     """The columns of a frame, or of an array of two dimensions."""
+    frame: Any = X  # of whichever library
     if hasattr(X, "column_names"):
-        return list(X.columns)
+        return list(frame.columns)
     if hasattr(X, "iloc"):
-        return [X.iloc[:, k] for k in range(X.shape[1])]
-    return X.get_columns() if is_frame(X) else [ArrayColumn(X[:, k]) for k in range(X.shape[1])]
+        return [frame.iloc[:, k] for k in range(X.shape[1])]
+    return frame.get_columns() if is_frame(X) else [ArrayColumn(frame[:, k]) for k in range(X.shape[1])]
 
 
 class ArrayColumn:
@@ -61,7 +67,7 @@ def is_category(column: object) -> bool:
     return kind.startswith(("category", "categorical", "enum", "dictionary"))
 
 
-def kind_of(column: Any, name: str) -> tuple[str, str]:
+def kind_of(column: Column, name: str) -> tuple[str, str]:
     """(kind, how): what a column holds, and how its numbers are written where they are text ('number' or 'date')."""
     if is_category(column):
         return "category", ""
@@ -78,9 +84,9 @@ def kind_of(column: Any, name: str) -> tuple[str, str]:
     return {"b": ("boolean", "number"), "M": ("date", "date")}.get(kind, ("number", "number"))
 
 
-def kind_of_objects(column: Any, name: str) -> tuple[str, str]:
+def kind_of_objects(column: Column, name: str) -> tuple[str, str]:
     """By the types of the objects; of text by what it says, if 95 % of it say numbers or dates."""
-    gaps = np.asarray((column.isna() if hasattr(column, "isna") else column.is_null()).to_numpy())
+    gaps = gaps_of(column)
     types = {type(value) for value, gap in zip(objects_of(column), gaps, strict=True) if not gap}
     if all(issubclass(kind, bool | np.bool_) for kind in types):
         return ("boolean" if types else "number"), "number"
@@ -94,14 +100,15 @@ def kind_of_objects(column: Any, name: str) -> tuple[str, str]:
     return ("category", "") if how is None else (how, how)
 
 
-def numbers_of(column: Any, name: str, how: str) -> np.ndarray:
+def numbers_of(column: Column, name: str, how: str) -> np.ndarray:
     """Numbers, NaN where they are missing; dates and lengths of time in days."""
     dtype = getattr(column, "dtype", None)
     if getattr(dtype, "kind", "") == "m":
         spans = np.asarray(column.to_numpy())
         return np.where(np.isnat(spans), np.nan, spans / np.timedelta64(1, "D"))
     if is_category(column) and not hasattr(column, "iloc"):
-        column = column.cast(str) if hasattr(column, "dtype") else column.cast("string")
+        frozen: Any = column  # categories of polars or Arrow
+        column = frozen.cast(str) if hasattr(column, "dtype") else frozen.cast("string")
     return number_column(column, name, how)
 
 
@@ -115,7 +122,7 @@ def category_name(value: object) -> str:
     return str(value)
 
 
-def categories_of(column: object) -> Text:
+def categories_of(column: Column) -> Text:
     """Categories as places in a list of their names; -1 where they are missing."""
     if isinstance(column, ArrayColumn) and column.dtype.kind in "iuf":
         different, codes = np.unique(column.values, return_inverse=True)
@@ -135,7 +142,7 @@ def finite_name(value: object) -> str:
     return str(value) if isinstance(value, float) and np.isinf(value) else category_name(value)
 
 
-def arrow_categories(column: Any) -> Text:
+def arrow_categories(column: pyarrow.ChunkedArray | pyarrow.Array) -> Text:
     whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     coded = whole if hasattr(whole, "indices") else whole.dictionary_encode()
     coded = coded.unify_dictionaries() if hasattr(coded, "unify_dictionaries") else coded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -12,7 +12,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
 from ..lazy import by_partitions
-from ..typing import MatrixLike, VectorLike
+from ..typing import Column, MatrixLike, RandomStateLike, VectorLike
 from ..validation import require_choice, require_integer
 from .columns import columns_of, is_frame
 from .encodings import METHODS, CategoryEncoding, Encoding, date_encoding, number_encoding
@@ -99,9 +99,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         pieces: int = 8,
         smoothing: str | float = "auto",
         target_type: str = "auto",
-        categorical_features: Any = None,
+        categorical_features: Sequence[str | int | bool] | np.ndarray | None = None,
         cv: int = 5,
-        random_state: Any = 0,
+        random_state: RandomStateLike = 0,
     ) -> None:
         self.numbers = numbers
         self.categories = categories
@@ -158,7 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._learn(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: MatrixLike, y: VectorLike | None = None) -> np.ndarray:
         """Fit, and turn the same rows into numbers, no row by its own target.
 
         Parameters
@@ -243,16 +243,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if given != "auto" and (isinstance(given, str | bool) or not 0 <= given < np.inf):
             raise ValueError(f"smoothing must be 'auto' or a number of at least 0; got {self.smoothing!r}.")
 
-    def _columns(self, X: Any, reset: bool) -> list[Any]:
+    def _columns(self, X: MatrixLike, reset: bool) -> list[Column]:
         """The columns of a table, whose names and number are checked as scikit-learn does."""
         if scipy.sparse.issparse(X):
             raise TypeError("Sparse data was passed for X, but dense data is required: use X.toarray().")
-        if not is_frame(X):
-            X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
-        elif len(X) < 1:
+        if is_frame(X) and len(X) < 1:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by TableEncoder.")
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return columns_of(X)
+        table = X if is_frame(X) else check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
+        validate_data(self, table, reset=reset, skip_check_array=True)
+        return columns_of(table)
 
     def _remember(self, names: list[str], is_named: bool = True) -> None:
         """The columns of a table that is not at hand."""
@@ -292,7 +291,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     # ---- encoding ----
 
     @by_partitions
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Turn rows into numbers.
 
         Parameters
@@ -390,4 +389,4 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         TableEncoder
             The fitted encoder.
         """
-        return cast(TableEncoder, restored(cls, state))
+        return restored(cls, state)

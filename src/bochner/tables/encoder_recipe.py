@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from .. import storage
 from ..fields import instance, require_fields, several, text
+from ..typing import MatrixLike
 from .chunk import Chunk
 from .columns import is_frame
 from .encoder import TableEncoder
@@ -40,11 +41,11 @@ class EncoderRecipe(Recipe):
         """Return the index of the column that each one came from."""
         return self.encoder.column_of_
 
-    def encode(self, rows: Any) -> np.ndarray:
+    def encode(self, rows: MatrixLike) -> np.ndarray:
         """Turn the rows of a frame, whose columns are found by name, or of an array into numbers."""
         if not is_frame(rows):
             return super().encode(rows)
-        present = {str(name): name for name in getattr(rows, "column_names", rows.columns)}
+        present = {str(name): name for name in getattr(rows, "column_names", getattr(rows, "columns", ()))}
         for name in self.names:
             if name not in present:
                 raise ValueError(f"the frame has no column {name!r}, which the model was fitted to.")
@@ -78,7 +79,7 @@ WRITTEN = ("commas", "groups")  # how numbers are written in text files
 
 
 def recipe_of(
-    encoder: Any, missing: str = "mean", commas: tuple[str, ...] = (), groups: tuple[str, ...] = ()
+    encoder: TableEncoder, missing: str = "mean", commas: tuple[str, ...] = (), groups: tuple[str, ...] = ()
 ) -> EncoderRecipe:
     """The recipe that a fitted encoder is."""
     learned = encoder._learned
@@ -92,7 +93,7 @@ def recipe_of(
     return EncoderRecipe(names, texts, *unused, missing, False, "float64", commas, dates, groups, encoder)
 
 
-def learned_recipe(encoder: Any, plain: Recipe, chunks: Iterable[Chunk]) -> EncoderRecipe:
+def learned_recipe(encoder: TableEncoder, plain: Recipe, chunks: Iterable[Chunk]) -> EncoderRecipe:
     """What an encoder learns from the chunks of a table that a plain recipe knows how to read; targets have no part.
 
     Each block is encoded by itself, so that effects on the target would have seen it.

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..typing import MatrixLike
+from ..typing import Matrix, MatrixLike
 from ..validation import is_option, option
 from .categories import write_hashed, write_onehot
-from .chunk import Chunk, Text, chunk_of_frame
+from .chunk import Chunk, Text, chunk_of_frame, has_columns
 
 MOST_COLUMNS = 1 << 20  # for hashed text
 
@@ -160,7 +160,7 @@ class Recipe:
     def _width(self, categories: np.ndarray) -> int:
         return len(categories) or self.hash_columns
 
-    def encode(self, rows: Any) -> np.ndarray:
+    def encode(self, rows: MatrixLike) -> np.ndarray:
         """Turn rows into numbers.
 
         Parameters
@@ -173,7 +173,7 @@ class Recipe:
         ndarray of shape (n_samples, n_columns)
             The numbers.
         """
-        return self.encode_chunk(chunk_of_frame(rows, self) if hasattr(rows, "columns") else self._chunk(rows))
+        return self.encode_chunk(chunk_of_frame(rows, self) if has_columns(rows) else self._chunk(rows))
 
     def _refuse_arrays(self) -> None:
         for kind, names in (("text", self.texts), ("dates", self.dates)):
@@ -306,9 +306,9 @@ class SparseRecipe:
         if type(self.n_columns) is not int or self.n_columns < 1 or self.first not in (0, 1):
             raise ValueError("this is no recipe")
 
-    def encode(self, rows: Any) -> Any:
+    def encode(self, given: MatrixLike) -> Matrix:
         """A CSR matrix or an array of as many columns."""
-        rows = rows.tocsr().astype(np.float64) if hasattr(rows, "tocsr") else np.asarray(rows, dtype=np.float64)
+        rows = given.tocsr().astype(np.float64) if hasattr(given, "tocsr") else np.asarray(given, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_columns:
             raise ValueError(f"X has shape {rows.shape}; the model was fitted to {self.n_columns} columns.")
         return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from .sketch import QuantileSketch
 from .statistics import CategoryStatistics, NumberStatistics
 from .survey import Sums
 from .targets import TYPES, Targets
+
+if TYPE_CHECKING:
+    from .encoder import TableEncoder
+
 
 # What an encoder is made of, for readers that take its parts apart.
 TABLE_PARTS = (
@@ -36,7 +40,7 @@ PARAMETERS = {
 STATE = {"parameters": instance(dict), "learned": instance(dict), "is_named": flag}
 
 
-def state_of(encoder: Any) -> dict[str, Any]:
+def state_of(encoder: TableEncoder) -> dict[str, Any]:
     """The state of a fitted encoder, in plain values and arrays."""
     parameters = encoder.get_params(deep=False)
     given = parameters["categorical_features"]
@@ -54,7 +58,7 @@ def state_of(encoder: Any) -> dict[str, Any]:
     }
 
 
-def restored(cls: type, state: dict[str, Any]) -> Any:
+def restored(cls: type[TableEncoder], state: dict[str, Any]) -> TableEncoder:
     """An encoder from its state; what no fit gives is refused."""
     require_fields(state, STATE)
     require_fields(state["parameters"], PARAMETERS)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import storage
-from .chunk import Chunk
+from ..typing import MatrixLike
+from .chunk import Chunk, Text
 from .encoder_recipe import EncoderRecipe, columns_of, recipe_of
 from .recipe import Recipe
 from .tokens import UNITS
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +42,7 @@ class EncodersRecipe(EncoderRecipe):
         """Return the index of the column that each one came from."""
         return np.concatenate([encoder.column_of_ for encoder in self.encoders])
 
-    def encode(self, rows: object) -> np.ndarray:
+    def encode(self, rows: MatrixLike) -> np.ndarray:
         """Turn the rows of a frame or an array into numbers."""
         return np.hstack([recipe_of(encoder, *self.reading).encode(rows) for encoder in self.encoders])
 
@@ -73,14 +77,15 @@ def recipe_of_several(
     return EncodersRecipe(**vars(first), encoders=several)
 
 
-def frame_of_chunks(recipe: Recipe, chunks: Iterable[Chunk]) -> Any:
+def frame_of_chunks(recipe: Recipe, chunks: Iterable[Chunk]) -> pyarrow.Table:
     """Rows that a recipe knows how to read as an Arrow table: numbers, dates, and text as categories."""
     try:
         import pyarrow as pa
     except ImportError:
         raise ImportError('a table of files as a frame needs pyarrow: pip install "bochner[files]"') from None
 
-    def column(values: Any, name: str) -> Any:
+    def column(given: Text | np.ndarray, name: str) -> pyarrow.Array:
+        values: Any = given
         if name in recipe.texts:
             codes = pa.array(values.codes, mask=values.codes < 0)
             return pa.DictionaryArray.from_arrays(codes, pa.array(values.values, pa.string()))
@@ -89,7 +94,7 @@ def frame_of_chunks(recipe: Recipe, chunks: Iterable[Chunk]) -> Any:
             return pa.array(values, from_pandas=True).cast(pa.int64()).cast(pa.timestamp("us"))
         return pa.array(values)
 
-    def table(chunk: Chunk) -> Any:
+    def table(chunk: Chunk) -> pyarrow.Table:
         made = [column(*pair) for pair in zip(columns_of(recipe, chunk), recipe.names, strict=True)]
         return pa.table(made, list(recipe.names))
 

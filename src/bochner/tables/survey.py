@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -202,13 +202,27 @@ class TextSurvey:
         return how
 
 
+class Surveyed(Protocol):
+    """A table as far as a summary knows it."""
+
+    names: list[str]
+    texts: list[str]
+    target: Any
+    undecided: Sequence[str]
+    typed: bool
+    target_how: str | None
+
+    @property
+    def numbers(self) -> list[str]: ...
+
+
 class Summary:
     """What one pass over a table learns: means and deviations, and categories as long as they are not too many.
 
     `given` says of texts that are to be numbers what they say, where a recipe knows.
     """
 
-    def __init__(self, table: Any, limit: int, missing: str, given: dict[str, str] | None = None) -> None:
+    def __init__(self, table: Surveyed, limit: int, missing: str, given: dict[str, str] | None = None) -> None:
         self.numbers, self.limit, self.missing, self.given = table.numbers, limit, missing, given
         self.rows = 0
         self.sums = Sums(len(self.numbers))
@@ -240,7 +254,7 @@ class Summary:
             self.target.add(Text(codes, values.tolist()))
         self.rows += len(chunk.numbers)
 
-    def settle(self, table: Any, decimal: str | None) -> dict[str, str]:
+    def settle(self, table: Surveyed, decimal: str | None) -> dict[str, str]:
         """Which columns of text are numbers, and of what kind; what is none among them is refused or reported."""
         found = {name: survey.how(decimal, table.typed) for name, survey in self.open.items()}
         hows = {name: how for name, how in found.items() if how is not None}
@@ -269,7 +283,7 @@ class Summary:
             if name not in hows:
                 refuse(name, "missing", count, first)
 
-    def tell_dates(self, table: Any, widths: dict[str, int]) -> None:
+    def tell_dates(self, table: Surveyed, widths: dict[str, int]) -> None:
         """Say which dates became text, and of how many columns, since day and month cannot be told apart."""
         names = [name for name, survey in self.open.items() if name in table.texts and survey.is_slashed]
         if names:
@@ -282,7 +296,7 @@ class Summary:
                 stacklevel=2,
             )
 
-    def settle_as_given(self, table: object, missing: str, decimal: str | None) -> dict[str, str]:
+    def settle_as_given(self, table: Surveyed, missing: str, decimal: str | None) -> dict[str, str]:
         """The columns of text that a recipe takes for numbers."""
         assert self.given is not None
         for name, how in self.given.items():
@@ -290,6 +304,6 @@ class Summary:
         self._settle_target(table, decimal)
         return self.given
 
-    def _settle_target(self, table: Any, decimal: str | None) -> None:
+    def _settle_target(self, table: Surveyed, decimal: str | None) -> None:
         if self.target is not None and self.target.rows:
             table.target_how = self.target.settle_target(decimal)

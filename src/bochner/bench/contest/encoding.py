@@ -7,22 +7,25 @@ one too. Indicators stay 0 and 1; numbers are scaled, in one of several ways (`s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import norm
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
+if TYPE_CHECKING:
+    import pandas
+
 MANY = 10  # values of a column that make its ranks worth more than itself
 SAMPLE = 10_000  # rows that tell how many values a column has
 
 
-def categorical(X: Any) -> np.ndarray:
+def categorical(X: pandas.DataFrame) -> np.ndarray:
     """Which columns of a frame are categories."""
     return np.array([kind == "category" for kind in X.dtypes], dtype=bool)
 
 
-def scalings(X: Any) -> tuple[str, ...]:
+def scalings(X: pandas.DataFrame) -> tuple[str, ...]:
     """The ways in which it may pay to scale this frame, the most usual first."""
     numbers = X.loc[:, ~categorical(X)]
     if is_picture(X):
@@ -31,7 +34,7 @@ def scalings(X: Any) -> tuple[str, ...]:
     return ("standardised", "normal scores") if many else ("standardised",)
 
 
-def is_picture(X: Any) -> bool:
+def is_picture(X: pandas.DataFrame) -> bool:
     """Whether all columns are bytes, which no category and no gap is."""
     return all(kind == np.uint8 for kind in X.dtypes)
 
@@ -39,7 +42,7 @@ def is_picture(X: Any) -> bool:
 class Encoding:
     """A frame of these columns as an array, by the numbers of the rows that it was made with."""
 
-    def __init__(self, X: Any, scaling: str | None, dtype: type = np.float64) -> None:
+    def __init__(self, X: pandas.DataFrame, scaling: str | None, dtype: type = np.float64) -> None:
         self.categories, self.dtype, self.scaling = categorical(X), dtype, scaling
         self.is_picture = is_picture(X)
         if self.is_picture:
@@ -57,7 +60,7 @@ class Encoding:
             self.ranks = ranks.fit(filled[:, self.ranked])
             self.end = float(norm.isf(0.5 / ranks.n_quantiles))  # the first and last rank, which have no score
 
-    def __call__(self, X: Any) -> np.ndarray:
+    def __call__(self, X: pandas.DataFrame) -> np.ndarray:
         if self.is_picture:
             return X.to_numpy().astype(self.dtype) / self.dtype(255 if self.scaling == "pixels" else 1)
         numbers = self._numbers(X)
@@ -70,11 +73,11 @@ class Encoding:
         indicators = [one_hot(X[name], absent) for name, absent in zip(names, self.absent, strict=True)]
         return np.hstack([scaled, gaps, *indicators]).astype(self.dtype)
 
-    def _numbers(self, X: Any) -> np.ndarray:
+    def _numbers(self, X: pandas.DataFrame) -> np.ndarray:
         return np.asarray(X.loc[:, ~self.categories].to_numpy(), dtype=np.float64)
 
 
-def one_hot(column: Any, absent: bool) -> np.ndarray:
+def one_hot(column: pandas.Series, absent: bool) -> np.ndarray:
     """A column for each category, and one for missing ones if there were any to learn from."""
     count = len(column.cat.categories)
     codes = column.cat.codes.to_numpy()
@@ -84,13 +87,13 @@ def one_hot(column: Any, absent: bool) -> np.ndarray:
 def numbers_or(encode: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Frames without categories as arrays of floats, which is faster; others as `encode` makes them."""
 
-    def encoded(X: Any) -> Any:
+    def encoded(X: pandas.DataFrame) -> pandas.DataFrame | np.ndarray:
         return encode(X) if categorical(X).any() else np.ascontiguousarray(X.to_numpy(), dtype=np.float32)
 
     return encoded
 
 
-def coded(X: Any) -> Any:
+def coded(X: pandas.DataFrame) -> pandas.DataFrame:
     """Categories as their numbers, still categories."""
     X = X.copy()
     for name in X.columns[categorical(X)]:
@@ -98,7 +101,7 @@ def coded(X: Any) -> Any:
     return X
 
 
-def worded(X: Any) -> Any:
+def worded(X: pandas.DataFrame) -> pandas.DataFrame:
     """Categories as text, a missing one as a word of its own."""
     X = X.copy()
     for name in X.columns[categorical(X)]:
@@ -106,6 +109,6 @@ def worded(X: Any) -> Any:
     return X
 
 
-def take(X: Any, rows: np.ndarray | slice) -> Any:
+def take(X: np.ndarray | pandas.DataFrame, rows: np.ndarray | slice) -> np.ndarray | pandas.DataFrame:
     """Rows of an array or a frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

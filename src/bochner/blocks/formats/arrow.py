@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,10 @@ except ImportError:
 
 from .columns import as_numbers, as_target, as_text, is_date, is_number, is_text, said_numbers
 
+if TYPE_CHECKING:
+    import pandas
+
+Source: TypeAlias = list[str] | pa.Table  # files, or what is in memory already
 MISREAD = re.compile(r"In CSV column #(\d+): .*conversion error to (?!string)")
 FEW = 4  # columns that turn out to be text one by one; then all of them are read so
 SMALL = {"float", "halffloat", "int8", "uint8", "int16", "uint16", "bool"}  # types that float32 holds exactly
@@ -30,7 +34,7 @@ SMALL = {"float", "halffloat", "int8", "uint8", "int16", "uint16", "bool"}  # ty
 class ArrowTable(Table):
     """A table of one or more files with the same columns."""
 
-    def __init__(self, source: Any, choice: Choice, format: str = "memory", csv: Csv = Csv()) -> None:  # noqa: B008
+    def __init__(self, source: Source, choice: Choice, format: str = "memory", csv: Csv = Csv()) -> None:  # noqa: B008
         self.source, self.target, self.weight, self.format = source, choice.target, choice.weight, format
         self.where = f"{source[0]!r}" if isinstance(source, list) else "the table"
         self.choice, self.csv, self.typed = choice, csv, format != "csv"
@@ -126,13 +130,13 @@ class ArrowTable(Table):
                 yield self.chunk(batch.slice(start))
                 start = 0
 
-    def require_targets(self, batch: Any) -> None:
+    def require_targets(self, batch: pa.RecordBatch) -> None:
         """Refuse missing targets, all of them counted."""
         if self.target is not None and batch.column(self.target).null_count:
             count = sum(b.column(0).null_count for b in self.dataset.to_batches(columns=[self.target]))
             raise ValueError(f"the target {self.target!r} has {count:,} missing values: leave those rows out.")
 
-    def chunk(self, batch: Any) -> Chunk:
+    def chunk(self, batch: pa.RecordBatch) -> Chunk:
         self.require_targets(batch)
         numbers = np.empty((batch.num_rows, len(self.numbers)), dtype=self.dtype, order="F")
         for k, name in enumerate(self.numbers):
@@ -151,7 +155,7 @@ class ArrowTable(Table):
 # ---- files ----
 
 
-def open_dataset(source: object, format: str, choice: Choice, csv: Csv) -> Any:
+def open_dataset(source: Source, format: str, choice: Choice, csv: Csv) -> ds.Dataset:
     """The files as one table, of types that hold the numbers of all of them."""
     if not isinstance(source, list):
         return ds.dataset(source)
@@ -165,7 +169,7 @@ def open_dataset(source: object, format: str, choice: Choice, csv: Csv) -> Any:
     return dataset_of(source, kind, fields)
 
 
-def dataset_of(files: list[str], format: Any, schema: Any = None) -> Any:
+def dataset_of(files: list[str], format: str | ds.FileFormat, schema: pa.Schema | None = None) -> ds.Dataset:
     """The files as a dataset, of this machine or of where their addresses say."""
     if not any(is_address(file) for file in files):
         return ds.dataset(files, format=format, schema=schema)
@@ -173,7 +177,7 @@ def dataset_of(files: list[str], format: Any, schema: Any = None) -> Any:
     return ds.dataset(list(paths), format=format, schema=schema, filesystem=PyFileSystem(FSSpecHandler(systems[0])))
 
 
-def settled(field: Any, choice: Choice, format: str) -> Any:
+def settled(field: pa.Field, choice: Choice, format: str) -> pa.DataType:
     """The type of a column of text files, where it is guessed from the first rows only.
 
     An integer may have a fraction later, and an empty column numbers. A target stays what it is: it may be labels.
@@ -186,7 +190,7 @@ def settled(field: Any, choice: Choice, format: str) -> Any:
     return pa.float64() if whole or pa.types.is_null(field.type) else field.type
 
 
-def csv_format(how: Csv, types: dict[str, Any], nulls: bool = True) -> Any:
+def csv_format(how: Csv, types: dict[str, pa.DataType], nulls: bool = True) -> ds.CsvFileFormat:
     from pyarrow import csv
 
     return ds.CsvFileFormat(
@@ -245,7 +249,7 @@ def not_utf8(where: str, encoding: str) -> str:
 # ---- frames ----
 
 
-def arrow_table(frame: object) -> Any:
+def arrow_table(frame: object) -> pa.Table:
     """A pandas or polars frame, or what pyarrow takes, as an Arrow table."""
     with clear_errors("the table"):
         if isinstance(frame, pa.Table):
@@ -255,7 +259,7 @@ def arrow_table(frame: object) -> Any:
         return frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
 
 
-def plain_objects(frame: Any) -> Any:
+def plain_objects(frame: pandas.DataFrame) -> pandas.DataFrame:
     """A pandas frame in which columns that mix text and other objects are text."""
     names = list(frame.columns)
     mixed: dict[Any, Any] = {}

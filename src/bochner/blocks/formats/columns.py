@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 
 from ...tables.chunk import Text
 from ...tables.tokens import UNITS, days_of, parse
+
+Column: TypeAlias = pa.Array | pa.ChunkedArray
 
 
 def is_text(kind: object) -> bool:
@@ -26,7 +28,7 @@ def is_date(kind: object) -> bool:
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
-def as_numbers(column: Any) -> np.ndarray:
+def as_numbers(column: Column) -> np.ndarray:
     """Numbers with NaN where they are missing; dates as days since 1970."""
     if is_date(column.type):
         unit = "d" if pa.types.is_date32(column.type) else getattr(column.type, "unit", "ms")
@@ -40,7 +42,7 @@ def as_numbers(column: Any) -> np.ndarray:
     return column.to_numpy(zero_copy_only=False)
 
 
-def said_numbers(column: Any, how: str) -> np.ndarray:
+def said_numbers(column: Column, how: str) -> np.ndarray:
     """Numbers that a column of text says, NaN where it says something else."""
     try:  # quicker, where all of them are plain numbers
         plain = column.cast(pa.string()) if how == "comma" else column
@@ -54,7 +56,7 @@ def said_numbers(column: Any, how: str) -> np.ndarray:
         return np.append(parse(text.values, how), np.nan)[text.codes]
 
 
-def as_text(column: Any) -> Text:
+def as_text(column: Column) -> Text:
     if not is_text(column.type):
         column = column.cast(pa.string())
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
@@ -66,7 +68,7 @@ def as_text(column: Any) -> Text:
     return Text(places[codes], [values[k] for k in used])
 
 
-def as_target(column: Any, name: str, how: str | None = None) -> np.ndarray:
+def as_target(column: Column, name: str, how: str | None = None) -> np.ndarray:
     if how is not None:
         return said_numbers(column, how)
     if is_text(column.type):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ...tables.chunk import Chunk
 from ..paths import matching
 from ..regroup import regroup
 from .base import Choice, Table, pick_columns, stamp
+
+if TYPE_CHECKING:
+    import h5py
 
 
 class Mapped(NamedTuple):
@@ -114,7 +117,7 @@ def plain_text(values: np.ndarray) -> np.ndarray:
     return np.array([v.decode() if isinstance(v, bytes) else str(v) for v in values.tolist()], dtype=np.str_)
 
 
-def column_number(name: Any, width: int) -> str | None:
+def column_number(name: str | int | None, width: int) -> str | None:
     """A column as its number in text; negative numbers count from the end."""
     if name is None:
         return None
@@ -144,7 +147,7 @@ def matching_targets(files: list[str], arrays: list[Any], names: list[str]) -> l
     return targets
 
 
-def map_npy(file: str) -> Any:
+def map_npy(file: str) -> np.ndarray:
     try:
         return np.load(file, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # a damaged header can raise anything
@@ -180,7 +183,7 @@ def open_hdf5(files: list[str], choice: Choice, rows: str | None) -> DenseTable:
     return DenseTable(files, arrays, targets or None, choice, [])
 
 
-def datasets(handle: Any, kind: type) -> dict[str, Any]:
+def datasets(handle: h5py.File, kind: type) -> dict[str, Any]:
     """All datasets of a file by their paths."""
     found: dict[str, Any] = {}
 

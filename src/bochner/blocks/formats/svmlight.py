@@ -6,7 +6,7 @@ import bz2
 import gzip
 import io
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from ...tables.recipe import SparseRecipe
 from ..base import Block, Blocks
 from ..regroup import regroup
 from .base import stamp
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
 
 BYTES = 1 << 23  # of text, at a time
 
@@ -56,7 +60,7 @@ class SvmlightBlocks(Blocks):
         pieces = ((self._shifted(X), y, None) for X, y in self._chunks())
         return regroup(pieces, start, rows, skip=start)
 
-    def _shifted(self, X: Any) -> Any:
+    def _shifted(self, X: scipy.sparse.csr_matrix) -> scipy.sparse.csr_matrix:
         """The columns from the first index on, as many as there are."""
         X.indices -= self.recipe.first
         X.resize(X.shape[0], self.n_columns)

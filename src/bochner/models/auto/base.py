@@ -7,7 +7,7 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,9 +16,11 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from ...bases.heuristics import draw_seed
 from ...blocks import Block, Blocks, rows_per_block
+from ...blocks.base import RowsLike
 from ...config import get_config
 from ...tables.columns import is_frame, target_values
 from ...tables.several_encoders import EncodersRecipe, recipe_of_several
+from ...typing import Frame, VectorLike
 from ...validation import FitWarning, require_finite, require_integer, require_positive
 from ..checks import forget_columns
 from ..fitting import Limited
@@ -29,6 +31,11 @@ from .gathering import Reading, blocks_to_predict, gather
 from .saving import from_state, to_state
 from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
 from .stacking import Stack, stack_weights
+
+if TYPE_CHECKING:
+    import altair
+    import pandas
+
 
 Encoded = Callable[[str | None], np.ndarray]
 LIKE = 20.0  # times at most by which spreads of columns differ that share a unit
@@ -61,7 +68,7 @@ class AutoModel(BaseEstimator):
         `encoded` gives those rows, by how numbers are scaled.
         """
 
-    def fit(self, X: Any, y: Any = None, *, target: str | None = None) -> Self:
+    def fit(self, X: RowsLike, y: VectorLike | None = None, *, target: str | None = None) -> Self:
         """Search for the best model within the budget, and fit it to all rows.
 
         Parameters
@@ -97,12 +104,14 @@ class AutoModel(BaseEstimator):
         self._keep_encoders(reading)
         return self
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    def _checked(self, X: RowsLike, y: VectorLike | None) -> tuple[np.ndarray | Frame, np.ndarray]:
         """Two rows or more, with a target for each of them; encoders check what columns hold."""
-        if not is_frame(X):
-            X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
-        elif len(X) < 2:
+        if is_frame(X) and len(X) < 2:
             raise ValueError(f"X has n_samples={len(X)}, and two are needed: one to learn from, one to judge by.")
+        rows: np.ndarray | Frame = (
+            X if is_frame(X)
+            else check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
+        )  # fmt: skip
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give y, or target, the "
@@ -113,8 +122,8 @@ class AutoModel(BaseEstimator):
             raise ValueError("Complex data not supported: y.")
         if y.dtype.kind == "f":
             require_finite(y, "y")
-        check_consistent_length(X, y)
-        return X, y
+        check_consistent_length(rows, y)
+        return rows, y
 
     def _keep_encoders(self, reading: Reading) -> None:
         """Those that members need, and one that knows the columns; of named columns, the recipe by which to read."""
@@ -228,7 +237,7 @@ class AutoModel(BaseEstimator):
         return encoded
 
     @property
-    def leaderboard_(self) -> Any:
+    def leaderboard_(self) -> pandas.DataFrame | list[dict[str, Any]]:
         """What was tried, the best first: a pandas frame, or a list of dictionaries where pandas is not installed."""
         lines = self.leaderboard_lines()
         try:
@@ -255,7 +264,7 @@ class AutoModel(BaseEstimator):
         ]  # fmt: skip
         return sorted(lines, key=lambda line: (-line["rows"], line["error"]))
 
-    def plot_leaderboard(self, most: int = 20) -> Any:
+    def plot_leaderboard(self, most: int = 20) -> altair.Chart:
         """Draw the errors of what was tried; those that the stack is made of are darker, by their weight.
 
         Parameters

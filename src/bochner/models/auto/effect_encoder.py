@@ -13,6 +13,7 @@ from ...tables import TableEncoder
 from ...tables.column_effects import Bins, EffectSums
 from ...tables.learned import MOST_COLUMNS, LearnedTable
 from ...tables.statistics import FARTHEST
+from ...typing import MatrixLike
 from .fits import beside
 
 FOLDS = 5  # by the other four of which a row gets the effects of its values
@@ -73,7 +74,7 @@ class EffectEncoder:
         kept[np.argsort(-spreads, kind="stable")[min(MOST_EFFECTS, 2 * len(self.bins) + 16) :]] = False
         return kept
 
-    def read(self, X: object) -> list[Any]:
+    def read(self, X: MatrixLike) -> list[Any]:
         """The columns of a table as numbers and categories."""
         return self._learned.read(self.encoder._columns(X, reset=False))
 
@@ -90,7 +91,7 @@ class EffectEncoder:
         z = effects / self.spreads[self.spreads > 0]
         return np.hstack([X[:, self._plain], z / np.sqrt(1.0 + (z / END) ** 2)])
 
-    def transform(self, X: object) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Turn rows into numbers."""
         return self._encode(self.read(X))
 

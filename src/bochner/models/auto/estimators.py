@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal, overload
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -99,8 +99,12 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
     def _encoder(self) -> NumericTargets:
         return NumericTargets()
 
+    @overload
+    def predict(self, X: RowsLike, return_std: Literal[False] = False) -> np.ndarray: ...
+    @overload
+    def predict(self, X: RowsLike, return_std: Literal[True]) -> tuple[np.ndarray, np.ndarray]: ...
     @by_partitions
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: RowsLike, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predict targets, and on request how far they may be off.
 
         Parameters
@@ -242,7 +246,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         return self._targets.classes  # type: ignore[attr-defined]
 
     @by_partitions
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: RowsLike) -> np.ndarray:
         """Compute the scores of the classes.
 
         Parameters
@@ -259,7 +263,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         return self._targets.decision(self._scores(X))  # type: ignore[attr-defined]
 
     @by_partitions
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: RowsLike) -> np.ndarray:
         """Return the label of the largest score of each row.
 
         Parameters
@@ -276,7 +280,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         return self._targets.decode(decision)  # type: ignore[attr-defined]
 
     @by_partitions
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: RowsLike) -> np.ndarray:
         """Predict the probabilities of the classes.
 
         A score f estimates codes of +1 and -1, so that (1 + f)/2 is nearly a probability. With g(f) = w log(1 +

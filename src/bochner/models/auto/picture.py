@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import altair
 
 
-def leaderboard_chart(lines: list[dict[str, Any]]) -> Any:
+def leaderboard_chart(lines: list[dict[str, Any]]) -> altair.Chart:
     """A bar for each line, as long as its error, and as dark as its weight in the stack says."""
     try:
         import altair

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,11 @@ from .local import LocalExpansion, Tree
 from .search import Trial
 from .stacking import Stack
 
+if TYPE_CHECKING:
+    from .base import AutoModel
+
+
+Model = TypeVar("Model", bound="AutoModel")
 MOST = 1 << 31
 SCALINGS = ("None", *METHODS)
 SETTING: dict[str, Check] = {
@@ -69,7 +74,7 @@ def setting_state(setting: Setting) -> dict[str, Any]:
     return {name: getattr(setting, name) for name in (*SETTING, "root")}
 
 
-def to_state(model: Any) -> dict[str, Any]:
+def to_state(model: AutoModel) -> dict[str, Any]:
     members = [member_state(member) for member in model._stack.members]
     trials = [
         {**{name: getattr(trial, name) for name in TRIAL}, "setting": {**setting_state(trial.setting), "root": None}}
@@ -121,7 +126,7 @@ def metric_kind(setting: Setting) -> str:
     return "none" if setting.root is None else ("diagonal", "full")[setting.root.ndim - 1]
 
 
-def from_state(cls: Any, state: dict[str, Any]) -> Any:
+def from_state(cls: type[Model], state: dict[str, Any]) -> Model:
     """A model from plain values; whatever does not fit together is refused."""
     model, fitted = made_of(cls, state["parameters"]), state["fitted"]
     outputs = len(state["level"])
@@ -141,7 +146,7 @@ def from_state(cls: Any, state: dict[str, Any]) -> Any:
     model._trials = [trial_of(*pair) for pair in zip(state["trials"], state["metrics"], strict=True)]
     require_fields({"shares": state["shares"]}, {"shares": numbers(len(model._trials), low=0.0)})
     model._shares = state["shares"].tolist()
-    vars(model).update(fitted)
+    model.__dict__.update(fitted)
     if not model._encoder().classifies:
         model._deviations = deviations_of(state["deviations"], model._encoders, outputs)
     if state["reading"] is not None:
@@ -174,11 +179,11 @@ def require_fitted(fitted: dict[str, Any], outputs: int, classifies: bool) -> No
     require_fields(fitted, table, OPTIONAL)
 
 
-def recipe_from(reading: Any, encoders: list[TableEncoder]) -> EncodersRecipe:
+def recipe_from(reading: tuple[str, tuple[str, ...], tuple[str, ...]], encoders: list[TableEncoder]) -> EncodersRecipe:
     """The recipe of encoders that have learned one table, and how it is read."""
     columns = several(text(), 1 << 20)
     require_fields({"reading": reading}, {"reading": instance(tuple)})
-    named = dict(zip(("missing", "commas", "groups"), reading, strict=True))
+    named: dict[str, Any] = dict(zip(("missing", "commas", "groups"), reading, strict=True))
     require_fields(named, {"missing": text("refuse", "mean"), "commas": columns, "groups": columns})
     if len({(tuple(e._learned.names), tuple(e._learned.kinds)) for e in encoders}) != 1:
         raise ValueError("the encoders have different columns")
@@ -244,7 +249,7 @@ def setting_of(state: dict[str, Any]) -> Setting:
     return Setting(**{name: state[name] for name in SETTING}, root=root)
 
 
-def trial_of(state: dict[str, Any], metric: Any) -> Any:
+def trial_of(state: dict[str, Any], metric: str) -> Trial:
     """A trial, of whose metric a file keeps the kind alone."""
     require_fields({name: state[name] for name in TRIAL}, TRIAL)
     roots = {"none": None, "diagonal": np.ones(1), "full": np.ones((1, 1))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,11 +34,14 @@ class BagTargets(NamedTuple):
         return both._replace(odd=next(odd, None))
 
 
+Pair: TypeAlias = tuple[Any, BagTargets | None]  # what the aggregate makes of points, and the targets of their bags
+
+
 @dataclass(frozen=True)
 class WithTargets(Wrapped[Any]):
     """What an aggregate makes of the points, and the targets of their bags; None if there are none."""
 
-    def step(self, partial: Any, block: Block) -> Any:
+    def step(self, partial: Pair | None, block: Block) -> Pair:
         before, targets = (None, None) if partial is None else partial
         result = self.inner.step(before, block)
         if block.y is None:
@@ -46,6 +49,7 @@ class WithTargets(Wrapped[Any]):
         found = BagTargets.of(np.asarray(block.y), block.X.owner)
         return result, found if targets is None else targets.joined(found)
 
-    def combine(self, left: Any, right: Any) -> Any:
-        targets = None if left[1] is None else left[1].joined(right[1])
-        return self.inner.combine(left[0], right[0]), targets
+    def combine(self, left: Pair, right: Pair) -> Pair:
+        (before, targets), (after, others) = left, right
+        joined = targets if targets is None or others is None else targets.joined(others)
+        return self.inner.combine(before, after), joined

@@ -17,6 +17,7 @@ from ...arrays import to_numpy
 from ...blocks import Aggregate, Block, Blocks
 from ...blocks.aggregate import AfterMap, P
 from ...maps.scaling import ColumnScaler
+from ...typing import ArrayLike
 
 ADVICE = (
     "give a list of matrices, an array of shape (bags, points, columns), or a table with bag= to say which rows belong "
@@ -126,7 +127,7 @@ class SequenceBags(Bags):
         return f"bag {bag}"
 
 
-def shape_of(matrix: Any, name: str) -> tuple[int, int]:
+def shape_of(matrix: ArrayLike, name: str) -> tuple[int, int]:
     """(points, columns) of a bag, which must be a matrix with at least one of each."""
     try:
         shape = np.shape(matrix)

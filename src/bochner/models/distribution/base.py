@@ -17,7 +17,7 @@ from ...bases.heuristics import draw_seed
 from ...blocks import Blocks, TableBlocks, rows_per_block
 from ...maps.scaling import ColumnScaler, units_apart
 from ...streams import Stream
-from ...typing import ArrayLike, Frame, Penalty, RandomStateLike, VectorLike
+from ...typing import ArrayLike, Frame, MatrixLike, Penalty, RandomStateLike, VectorLike
 from ...validation import require_choice, require_integer, require_positive, require_squares
 from ..base import RandomFeatureModel
 from ..checks import check_weights
@@ -116,7 +116,7 @@ class DistributionModel(Spectral, BaseEstimator):
         sample_weight: VectorLike | None,
         bag: str | ArrayLike | None,
         target: str | None,
-        **more: Any,
+        **more: VectorLike | None,
     ) -> Self:
         """partial_fit: the first call settles both bases, those after it only add to the sums of the second stage."""
         if self.learned:
@@ -192,8 +192,10 @@ class DistributionModel(Spectral, BaseEstimator):
             np.ones(len(y)) if weighed is None else np.asarray(weighed), second.alpha_,
             float(self.frequency_alpha), bool(self.fit_intercept), rows,
         )  # fmt: skip
-        settings = {"batch_size": self.batch_size, "learning_rate": self.learning_rate, "seed": self.basis_.seed_}
-        found = learn(net, task, self.optimizer, self.max_iter, **settings)
+        found = learn(
+            net, task, self.optimizer, self.max_iter, batch_size=self.batch_size, learning_rate=self.learning_rate,
+            seed=self.basis_.seed_,
+        )  # fmt: skip
         self.loss_, self.status_ = found.loss, found.status
         self._stages_learned = [
             Stage("points", found.net.points, net.points), Stage("embeddings", found.net.embeddings, net.embeddings)
@@ -253,7 +255,7 @@ class DistributionModel(Spectral, BaseEstimator):
         bags = self._open(X, bag, target)
         return bags, embed(self.basis_, bags)
 
-    def _encode(self, frame: Frame) -> Any:
+    def _encode(self, frame: Frame) -> MatrixLike:
         if hasattr(self, "recipe_"):
             return self.recipe_.encode(frame)
         return columns_of(frame, self.feature_names_in_) if hasattr(self, "feature_names_in_") else frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal, overload
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -158,7 +158,17 @@ class DistributionRegressor(MultiOutputRegressor, DistributionModel):
     def _second(self, basis: Basis, alpha: Penalty) -> RandomFeatureModel:
         return RandomFeatureRegressor(basis, **self._settings_of_second(alpha))
 
-    def predict(self, X: BagsLike, return_std: bool = False, *, bag: str | ArrayLike | None = None) -> Any:
+    @overload
+    def predict(
+        self, X: BagsLike, return_std: Literal[False] = False, *, bag: str | ArrayLike | None = None
+    ) -> np.ndarray: ...
+    @overload
+    def predict(
+        self, X: BagsLike, return_std: Literal[True], *, bag: str | ArrayLike | None = None
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def predict(
+        self, X: BagsLike, return_std: bool = False, *, bag: str | ArrayLike | None = None
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predict the targets of bags, and on request how far they may be off.
 
         The variance of a new target has three parts: noise, what the ridge does not know, and how far the embedding of

@@ -33,7 +33,7 @@ class InputsMap(UnitMap):
     def draw(self, start: int, stop: int) -> Drawn:
         return (np.arange(start, stop),)
 
-    def apply(self, X: Any, weights: Weights) -> np.ndarray:
+    def apply(self, X: Rows, weights: Weights) -> np.ndarray:
         return np.asarray(X[:, weights[0]])
 
     def apply_integer(self, X: Rows, weights: Weights) -> np.ndarray:

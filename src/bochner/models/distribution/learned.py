@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -23,10 +23,12 @@ class Learned(NamedTuple):
     status: str
 
 
-def learn(net: Net, task: Task, optimizer: str, max_iter: int, **settings: Any) -> Learned:
+def learn(
+    net: Net, task: Task, optimizer: str, max_iter: int, *, batch_size: int, learning_rate: float, seed: int
+) -> Learned:
     if optimizer == "lbfgs":
         return learn_quasi_newton(net, task, max_iter)
-    return learn_adam(net, task, max_iter, **settings)
+    return learn_adam(net, task, max_iter, batch_size=batch_size, learning_rate=learning_rate, seed=seed)
 
 
 def learn_quasi_newton(net: Net, task: Task, max_iter: int) -> Learned:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -32,14 +33,16 @@ from .given import LinearBasis
 from .scatter import Directions, Reference, Scatter
 
 if TYPE_CHECKING:
+    from ..base import RandomFeatureModel
     from .base import DistributionModel
 
+Model = TypeVar("Model", bound="DistributionModel")
 KNOWN = (*PARTS, LinearBasis)
 GIVEN = ("basis", "second_basis")  # parameters that are bases, not fitted
 OPTIONAL = {"feature_names_in_", "recipe_", "loss_", "status_"}
 
 
-def fields(columns: Any) -> dict[str, Check]:
+def fields(columns: int | None) -> dict[str, Check]:
     """What a fit leaves in a model of so many columns, besides its second stage."""
     return {
         "n_features_in_": whole(1, 1 << 31),
@@ -90,7 +93,7 @@ def to_state(model: DistributionModel, sums: bool) -> dict[str, Any]:
     }
 
 
-def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
+def from_state(cls: type[Model], state: dict[str, Any]) -> Model:
     parameters, fitted = state["parameters"], state["fitted"]
     require_present(parameters, GIVEN)
     model = made_of(cls, {**parameters, **{name: made(parameters[name]) for name in GIVEN}})
@@ -115,7 +118,7 @@ def from_state(cls: type[Any], state: dict[str, Any]) -> Any:
     return model
 
 
-def second_of(model: DistributionModel, state: dict[str, Any]) -> Any:
+def second_of(model: DistributionModel, state: dict[str, Any]) -> RandomFeatureModel:
     """The second stage, whose parameters the model itself gives it, but for its basis and its penalty."""
     second = type(model._second(RandomFourier(), 1.0))._from_state(state)
     if not isinstance(second.basis, Basis):
@@ -130,7 +133,7 @@ def second_of(model: DistributionModel, state: dict[str, Any]) -> Any:
 # ---- bases that were given, and are not fitted ----
 
 
-def told(basis: Basis | str | None) -> Any:
+def told(basis: Basis | str | None) -> dict[str, Any] | str | None:
     """A basis by its name and parameters; None and a word as they are."""
     if basis is None or isinstance(basis, str):
         return basis
@@ -140,7 +143,7 @@ def told(basis: Basis | str | None) -> Any:
     return {"kind": type(basis).__name__, "parameters": parameters}
 
 
-def made(given: Any) -> Any:
+def made(given: dict[str, Any] | str | None) -> Basis | str | None:
     if given is None or isinstance(given, str):
         return given
     kinds: dict[str, type[Basis]] = {**{cls.__name__: cls for cls in REGISTRY.values()}, "FixedFourier": FixedFourier}
@@ -162,7 +165,7 @@ def sizes_of(given: object) -> tuple[int, int]:
     return given[0], given[1]
 
 
-def stages_of(given: Any) -> list[Stage]:
+def stages_of(given: Iterable[Sequence[Any]]) -> list[Stage]:
     stages = [Stage(*stage) for stage in given]
     if [stage.name for stage in stages] != ["points", "embeddings"]:
         raise ValueError("two stages were learned")
@@ -181,12 +184,12 @@ def reference_state(reference: Reference) -> dict[str, Any]:
     return {name: as_array(everything[name]) for name in reference_fields(0, 0, 0)}
 
 
-def as_array(value: object) -> Any:
+def as_array(value: float | np.ndarray) -> float | np.ndarray:
     """A number as it is; an array, which may be one in a file of its own, as a plain one."""
     return value if isinstance(value, float) else np.asarray(value).view(np.ndarray)
 
 
-def reference_of(given: Any, features: int) -> Reference:
+def reference_of(given: dict[str, Any], features: int) -> Reference:
     require_present(given, ["vectors", "sizes"])
     require_kind(given["vectors"], np.ndarray)
     require_kind(given["sizes"], np.ndarray)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,19 +12,25 @@ from ...arrays import is_torch, to_numpy
 from ...blocks import Aggregate, Block, Blocks, RowsLike, TableBlocks
 from ...blocks.aggregate import P
 from ...lazy import is_lazy
-from ...typing import MatrixLike, VectorLike
+from ...typing import Frame, MatrixLike, VectorLike
 from ...validation import require_numbers
 from ..checks import split_column, split_target
 from .bag_targets import DIFFERENT, BagTargets, WithTargets
 from .bags import ADVICE, Bags, Piece, SequenceBags
 
+if TYPE_CHECKING:
+    import pandas
+
+
 NAMED = 1 << 16  # names of bags that are looked at together
-Encode = Callable[[Any], Any]
+Encode = Callable[[Frame], MatrixLike]
 
 BagsLike: TypeAlias = Sequence[MatrixLike] | RowsLike  # one matrix for each bag, or the points of all
 
 
-def open_bags(X: Any, bag: Any, target: str | None = None, encode: Encode | None = None) -> Bags:
+def open_bags(
+    X: BagsLike, bag: str | ArrayLike | None, target: str | None = None, encode: Encode | None = None
+) -> Bags:
     """Bags of whatever they are given as; `encode` makes a frame the columns that a model was fitted to."""
     if isinstance(X, Blocks):
         if target is not None:
@@ -33,7 +39,7 @@ def open_bags(X: Any, bag: Any, target: str | None = None, encode: Encode | None
     if is_lazy(X):
         raise ValueError("bags do not come from Dask collections: write files for bochner.read(...).on(client).")
     if bag is not None:
-        return TableBags(X, bag, target, encode)
+        return TableBags(X, bag, target, encode)  # type: ignore[arg-type]
     if target is not None:
         raise ValueError("target names a column of a table: name that of the bags too, bag='column'.")
     shape = getattr(X, "shape", None)
@@ -41,7 +47,8 @@ def open_bags(X: Any, bag: Any, target: str | None = None, encode: Encode | None
         raise ValueError(f"X has shape {tuple(shape)}, which is not one of bags: {ADVICE}.")
     if not (hasattr(X, "__len__") and hasattr(X, "__getitem__")) or isinstance(X, str | dict):
         raise ValueError(f"X is of type {type(X).__name__}, which does not hold bags: {ADVICE}.")
-    return SequenceBags(to_numpy(X) if is_torch(X) else X)
+    matrices: Any = to_numpy(X) if is_torch(X) else X
+    return SequenceBags(matrices)
 
 
 class Numbers:
@@ -62,7 +69,7 @@ class Numbers:
             numbers[k] = self.of.setdefault(listed[k], len(self.of))
         return numbers[place.reshape(-1)]
 
-    def name(self, number: int) -> Any:
+    def name(self, number: int) -> str | float:
         return list(self.of)[number]
 
 
@@ -71,13 +78,13 @@ class TableBags(SequenceBags):
 
     names: list[str] | None = None
 
-    def __init__(self, X: Any, bag: str | ArrayLike, target: str | None, encode: Encode | None) -> None:
+    def __init__(self, X: MatrixLike, bag: str | ArrayLike, target: str | None, encode: Encode | None) -> None:
         self.numbers = Numbers()
         if isinstance(bag, str):
             X, bag = split_bag(X, bag)
         X, y = split_target(X, None, target)
         if hasattr(X, "columns"):
-            X = X if encode is None else encode(X)
+            X = X if encode is None else encode(X)  # type: ignore[arg-type]
             require_numbers(X)
             self.names = [str(name) for name in getattr(X, "columns", [])] or None
         X, bag = np.asarray(to_numpy(X)), np.asarray(to_numpy(bag))
@@ -91,9 +98,9 @@ class TableBags(SequenceBags):
         if y is not None:
             self.y = self.per_bag(y)
 
-    def per_bag(self, y: np.ndarray) -> np.ndarray:
+    def per_bag(self, given: VectorLike) -> np.ndarray:
         """Targets given per row, which must agree within a bag."""
-        targets = BagTargets.of(y, self.owner)
+        targets = BagTargets.of(np.asarray(given), self.owner)
         if targets.odd is not None:
             raise ValueError(f"{self.called(targets.odd)} {DIFFERENT}")
         return targets.values
@@ -105,12 +112,13 @@ class TableBags(SequenceBags):
 class BlockBags(Bags):
     """Rows in blocks. `bag` is a column of the files that the blocks are read from, or an array of one name per row."""
 
-    def __init__(self, blocks: Blocks, bag: Any) -> None:
+    def __init__(self, blocks: Blocks, bag: str | ArrayLike | None) -> None:
         if bag is None:
             raise ValueError("say which bag a row of the blocks belongs to: bag='column', or an array.")
         if blocks.n_rows == 0:
             raise ValueError("there are no rows: at least one is needed.")
-        self.blocks, self.bag, self.numbers = blocks, bag, Numbers()
+        self.blocks, self.numbers = blocks, Numbers()
+        self.bag: Any = bag
         self.n_rows, self.n_columns = blocks.n_rows, blocks.n_columns
         self.sizes = np.zeros(0, dtype=np.int64)
         for names in self._names(0, NAMED):  # a pass over one column
@@ -157,14 +165,14 @@ class BlockBags(Bags):
         return f"the bag {self.numbers.name(bag)!r}"
 
 
-def split_bag(X: object, bag: str) -> tuple[Any, np.ndarray]:
+def split_bag(X: MatrixLike, bag: str) -> tuple[Frame, np.ndarray]:
     """Take the column of bags out of a frame."""
     if not hasattr(X, "columns") or bag not in list(X.columns):
         raise ValueError(f"X has no column {bag!r} to tell bags apart.")
-    return split_column(X, bag)
+    return split_column(X, bag)  # type: ignore[arg-type]
 
 
-def columns_of(X: Any, names: Any) -> Any:
+def columns_of(X: pandas.DataFrame, names: Iterable[str]) -> pandas.DataFrame:
     """The columns of a frame that have these names."""
     present = {str(name): name for name in X.columns}
     for name in names:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from ...arrays import Array
 from ...bases import Basis, Fastfood, RandomFourier
 from ...bases.design import Design
 from ...bases.heuristics import SAMPLE, different_rows, draw_seed
@@ -232,15 +233,15 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         return None if self._validated is None else self._validated.standard_error
 
     @property
-    def coef_(self) -> np.ndarray:
+    def coef_(self) -> Array:
         """Coefficients of the features, of shape (n_components,) or (n_outputs, n_components)."""
         refuse_selection()
         return self._targets.shaped(self._coefficients.T)
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> Array | float:
         """The intercept: a number, or one for each output."""
-        return self._targets.shaped(self._intercept)
+        return self._targets.numbers(self._intercept)
 
     def _scores(self, X: MatrixLike) -> np.ndarray:
         check_is_fitted(self, "basis_")

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from ...solvers import SGD, Adam, Stochastic
 from ...streams import Stream
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
 
 MOST_FOR_NELDER_MEAD = 100
 SLOPE = 1e-7  # the largest slope by one parameter that counts as none
@@ -52,7 +56,7 @@ def trust_region(function: Differentiable, start: np.ndarray, settings: Settings
     return by_scipy("trust-krylov", function, start, watch, options, jac=True, hessp=second_derivative(function))
 
 
-def nelder_mead(function: Any, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
+def nelder_mead(function: Differentiable, start: np.ndarray, settings: Settings, watch: Watch) -> Outcome:
     """A simplex that walks; as many of scipy's steps for each of ours as there are numbers."""
     if len(start) > MOST_FOR_NELDER_MEAD:
         raise ValueError(
@@ -64,9 +68,10 @@ def nelder_mead(function: Any, start: np.ndarray, settings: Settings, watch: Wat
 
 
 def by_scipy(
-    method: str, function: Any, start: np.ndarray, watch: Watch, options: dict[str, Any], **more: Any
-) -> Outcome:
-    def callback(intermediate_result: Any) -> None:
+    method: str, function: Callable[..., object], start: np.ndarray, watch: Watch, options: dict[str, Any],
+    **more: object,
+) -> Outcome:  # fmt: skip
+    def callback(intermediate_result: OptimizeResult) -> None:
         if watch(intermediate_result.x):
             raise StopIteration
 

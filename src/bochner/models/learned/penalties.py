@@ -11,10 +11,11 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import Rows, is_csr
 from ...typing import Matrix, Penalty
 from ...validation import require_choice
 from .objective import Objective, Output
@@ -163,13 +164,12 @@ def folds(X: Matrix) -> np.ndarray:
     return group % min(FOLDS, len(different))
 
 
-def row_words(X: Any) -> np.ndarray:
+def row_words(X: Rows) -> np.ndarray:
     """64 bits for each row, dense or CSR, that stand for its numbers other than zero and their places."""
     words = np.empty(X.shape[0], dtype=np.uint64)
-    sparse = hasattr(X, "indptr")
-    X = X.sorted_indices() if sparse else X
+    X = X.sorted_indices() if is_csr(X) else X
     for i in range(len(words)):
-        if sparse:
+        if is_csr(X):
             span = slice(X.indptr[i], X.indptr[i + 1])
             there = X.data[span] != 0
             columns, values = X.indices[span][there], X.data[span][there]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ...bases import Basis
 from ...blocks import Recipe
@@ -32,12 +31,13 @@ from ..saving import columns_made, made_of, require_scaler
 if TYPE_CHECKING:
     from .base import LearnedFourierModel
 
+Model = TypeVar("Model", bound="LearnedFourierModel")
 OPTIONAL = {"feature_names_in_", "recipe_", "temperature_", "scaler_", "_validated"}
 OF_CLASSES, OF_NUMBERS = {"classes_"}, {"_outputs", "_offset"}
 OF_ENCODER = OF_CLASSES | OF_NUMBERS  # what the encoder of targets keeps
 
 
-def fields(given: Any, columns: Any, features: int, outputs: int) -> dict[str, Check]:
+def fields(given: int | None, columns: int | None, features: int, outputs: int) -> dict[str, Check]:
     """What a fit leaves in a model of so many columns, features and outputs; `given` are those before any recipe."""
     frequencies = numbers(-(-features // 2), columns)
     return {
@@ -76,7 +76,7 @@ def to_state(model: LearnedFourierModel) -> dict[str, Any]:
     return {"parameters": parameters, "fitted": fitted}
 
 
-def from_state(cls: type[BaseEstimator], state: dict[str, Any]) -> Any:
+def from_state(cls: type[Model], state: dict[str, Any]) -> Model:
     model, fitted = made_of(cls, state["parameters"]), state["fitted"]
     require_present(fitted, ["basis_", "_coefficients", "n_features_in_"])
     require_kind(fitted["basis_"], Basis)
@@ -94,6 +94,6 @@ def from_state(cls: type[BaseEstimator], state: dict[str, Any]) -> Any:
     if fitted.get("_validated") is not None:
         require_fields(vars(fitted["_validated"]), VALIDATED)
     model._targets = encoder.with_fields(fitted, outputs)
-    vars(model).update({name: value for name, value in fitted.items() if name not in OF_ENCODER})
+    model.__dict__.update({name: value for name, value in fitted.items() if name not in OF_ENCODER})
     model._loss()
     return model

@@ -6,11 +6,16 @@ is about zero, not about the mean of the signs that happened to be drawn.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...validation import require_integer
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class Components(NamedTuple):
@@ -86,7 +91,7 @@ class Spectral:
         """
         return principal_components(self._stage(stage).learned, n_components)
 
-    def plot_frequencies(self) -> Any:
+    def plot_frequencies(self) -> Figure:
         """Draw the covariance of the learned frequencies, and two components of them beside the drawn ones.
 
         Returns
@@ -105,7 +110,7 @@ class Spectral:
         return figure
 
 
-def draw_stage(figure: Any, axes: Any, stage: Stage) -> None:
+def draw_stage(figure: Figure, axes: Sequence[Axes], stage: Stage) -> None:
     table = covariance(stage.learned)
     reach = float(np.abs(table).max()) or 1.0
     image = axes[0].imshow(table, cmap="RdBu_r", vmin=-reach, vmax=reach)

@@ -7,7 +7,7 @@ block until other frequencies are asked for: the output layer is solved for in m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class ScoresOf(SumOf):
     def scores(self, tile: Tile) -> np.ndarray:
         return tile.features @ self.coefficients + self.intercept
 
-    def of(self, block: Block) -> Any:
+    def of(self, block: Block) -> list[np.ndarray] | float | np.ndarray:
         return [self.scores(self.waves.of(block))]
 
 
@@ -86,7 +86,7 @@ class MeanLossOf(ScoresOf):
 
     loss: Loss
 
-    def of(self, block: Block) -> Any:
+    def of(self, block: Block) -> float | np.ndarray:
         return self.losses(block, self.waves.of(block))[0]
 
     def losses(self, block: Block, tile: Tile) -> tuple[float, np.ndarray]:
