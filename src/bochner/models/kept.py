@@ -41,6 +41,7 @@ PARAMETERS: dict[str, Check] = {
     "fit_intercept": flag,
     "n_jobs": either(nothing, whole(-THREADS, THREADS)),
     "verbose": either(flag, whole(0, THREADS)),
+    "image_shape": either(nothing, several(whole(1, 1 << 20), 3)),
     "random_state": either(nothing, whole(-(1 << 64), 1 << 64)),
     "class_weight": either(nothing, text("balanced"), pairs(either(text(), flag, number()), number(0.0))),
     "variable_projection": flag,

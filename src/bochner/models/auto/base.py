@@ -28,6 +28,7 @@ from ..saving import write
 from ..targets import TargetEncoder
 from .encoding import Tables
 from .gathering import Reading, blocks_to_predict, gather
+from .pictures import pixels_of, require_shape
 from .saving import from_state, to_state
 from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
 from .stacking import Stack, stack_weights
@@ -51,6 +52,7 @@ class AutoModel(BaseEstimator):
     n_jobs: int | None
     device: str | None
     verbose: int
+    image_shape: tuple[int, ...] | None
     _targets: TargetEncoder  # there after a fit
     _stack: Stack
     _encoders: dict[str, Any]  # by how they scale numbers
@@ -90,13 +92,14 @@ class AutoModel(BaseEstimator):
         clock = Clock(float(self.budget), self.max_trials)
         forget_columns(self)
         X, y, reading = gather(X, y, target)
-        X, y = self._checked(X, y)
+        shape = self._picture_shape(X)
+        X, y = self._checked(X if shape is None else pixels_of(X, shape), y)
         encoder = self._encoder()
         encoder.check(y)
         self._targets = encoder.learn(encoder.summarize(y, None))
         Y = np.asarray(self._targets.coding().code(y), dtype=np.float64)
         with Limited(self.n_jobs, 0, 1):
-            tables = Tables(X, y, Y - Y.mean(axis=0))
+            tables = Tables(X, y, Y - Y.mean(axis=0), shape)
             self._encoders = tables.encoders
             search = self._search(tables, clock)
             self._stacked(search, Y)
@@ -125,9 +128,17 @@ class AutoModel(BaseEstimator):
         check_consistent_length(rows, y)
         return rows, y
 
+    def _picture_shape(self, X: object) -> tuple[int, ...] | None:
+        """The shape of pictures, which rows of two dimensions or more have by themselves; None for tables."""
+        if self.image_shape is not None:
+            return require_shape(self.image_shape)
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        return require_shape(shape[1:]) if len(shape) in (3, 4) else None
+
     def _keep_encoders(self, reading: Reading) -> None:
         """Those that members need, and one that knows the columns; of named columns, the recipe by which to read."""
         used = {str(member.setting.numbers) for member in self._stack.members} - {"robust"}
+        used |= {"pixels"} & set(self._encoders)
         self._encoders = {name: self._encoders[name] for name in ["robust", *sorted(used)]}
         if hasattr(self, "feature_names_in_"):
             self.recipe_ = recipe_of_several(self._encoders.values(), *reading)
@@ -139,7 +150,9 @@ class AutoModel(BaseEstimator):
         show = Show(bool(self.verbose) or get_config()["progress"], clock)
         search = Search(tables, clock, show, draw_seed(self.random_state))
         chains: tuple[Chain, ...] = CHAINS
-        if one_unit(tables(None)):
+        if tables.shape is not None:
+            chains = ONE_UNIT
+        elif one_unit(tables(None)):
             chains = (CHAINS[0], *ONE_UNIT, *CHAINS[1:])
         try:
             search.run(chains)
@@ -177,7 +190,7 @@ class AutoModel(BaseEstimator):
         for weight, member in zip(self._stack.weights, self._stack.members, strict=True):
             numbers = member.setting.numbers
             X, of = tables(numbers), self._encoders[str(numbers)].column_of_
-            at = np.random.default_rng(0).permutation(len(X))[:300]
+            at = np.random.default_rng(0).permutation(len(X))[: member.slopes_at]
             slopes = np.mean(np.sum(member.gradients(X[at]) ** 2, axis=2), axis=0) * np.var(X, axis=0)
             found += weight * np.bincount(of, slopes, minlength=len(found))
         total = float(found.sum())
@@ -227,11 +240,13 @@ class AutoModel(BaseEstimator):
             tables = dict(zip(self._encoders, self.recipe_.split(X.X), strict=True))
         else:
             X, tables = X.X if isinstance(X, Block) else X, {}
+            if "pixels" in self._encoders:
+                X = self._encoders["pixels"].transform(X)
 
         def encoded(numbers: str | None) -> np.ndarray:
             name = str(numbers)
             if name not in tables:
-                tables[name] = np.asarray(self._encoders[name].transform(X), dtype=np.float64)
+                tables[name] = self._encoders[name].transform(X)
             return tables[name]
 
         return encoded
@@ -277,7 +292,7 @@ class AutoModel(BaseEstimator):
         altair.Chart
             The chart, which notebooks show and `chart.save("leaderboard.html")` writes. Needs altair.
         """
-        from .picture import leaderboard_chart
+        from .leaderboard import leaderboard_chart
 
         require_integer("most", most, 1)
         return leaderboard_chart(self.leaderboard_lines()[:most])

@@ -15,6 +15,7 @@ from ... import ops
 from ...tables import TableEncoder
 from ...typing import MatrixLike
 from .effect_encoder import EffectEncoder
+from .pictures import PixelEncoder
 
 FOLDS = 5
 JUDGED = 10_000  # rows that are enough to judge by
@@ -23,15 +24,21 @@ POOL = 20_000  # rows by which a sample gets its effects
 
 
 class Tables:
-    """A table by how its numbers are scaled: "robust", "normal", None for not at all; "effects" has those too."""
+    """A table by how its numbers are scaled: "robust", "normal", None for not at all; "effects" has those too.
 
-    def __init__(self, X: MatrixLike, y: np.ndarray, Y: np.ndarray) -> None:
-        """`y` are targets as they are given, and Y (n, outputs) coded ones of mean zero."""
-        self.Y = Y
+    Pictures have one more version, "pixels": all of these, in the numbers that were given.
+    """
+
+    def __init__(self, X: MatrixLike, y: np.ndarray, Y: np.ndarray, shape: tuple[int, ...] | None = None) -> None:
+        """`y` are targets as they are given, Y (n, outputs) coded ones of mean zero; `shape` that of pictures."""
+        self.Y, self.shape = Y, shape
         first = TableEncoder("robust", random_state=0)
         self._columns, self._targets = first._learn(X, y)
         self.encoders: dict[str, Any] = {"robust": first}
         self._tables: dict[str, np.ndarray] = {}
+        if shape is not None:
+            self.encoders["pixels"] = PixelEncoder(shape)
+            self._tables["pixels"] = self.encoders["pixels"].transform(X)
         self.folds = row_folds(self("robust"))
 
     def __call__(self, numbers: str | None) -> np.ndarray:

@@ -41,6 +41,10 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
         Where to compute; only the CPU so far.
     verbose : int, default=0
         Whether to show progress and the best error so far.
+    image_shape : tuple of int, default=None
+        Height and width, or height, width and channels, of pictures that lie in the rows of X, one number a column:
+        then features of their patches are fitted too (`PatchFeatures`). An array of three or four dimensions is taken
+        for pictures by itself.
 
     Attributes
     ----------
@@ -86,6 +90,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
         n_jobs: int | None = None,
         device: str | None = None,
         verbose: int = 0,
+        image_shape: tuple[int, ...] | None = None,
     ) -> None:
         self.budget = budget
         self.max_trials = max_trials
@@ -93,6 +98,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
         self.n_jobs = n_jobs
         self.device = device
         self.verbose = verbose
+        self.image_shape = image_shape
 
     _deviations: Deviations
 
@@ -178,6 +184,10 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         Where to compute; only the CPU so far.
     verbose : int, default=0
         Whether to show progress and the best error so far.
+    image_shape : tuple of int, default=None
+        Height and width, or height, width and channels, of pictures that lie in the rows of X, one number a column:
+        then features of their patches are fitted too (`PatchFeatures`). An array of three or four dimensions is taken
+        for pictures by itself.
 
     Attributes
     ----------
@@ -226,6 +236,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         n_jobs: int | None = None,
         device: str | None = None,
         verbose: int = 0,
+        image_shape: tuple[int, ...] | None = None,
     ) -> None:
         self.budget = budget
         self.max_trials = max_trials
@@ -233,6 +244,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         self.n_jobs = n_jobs
         self.device = device
         self.verbose = verbose
+        self.image_shape = image_shape
 
     sharpness_: np.ndarray
 

@@ -9,6 +9,7 @@ whose sum over j is one slope for each column. The centres z_j are the rows of t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -66,6 +67,7 @@ class Expansion:
     slopes: np.ndarray  # of x - middle (d, outputs)
     middle: np.ndarray
     intercept: np.ndarray
+    slopes_at: ClassVar[int] = 300  # rows by which columns are explained
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Scores (n, outputs), never more than a tile of the kernel at a time."""

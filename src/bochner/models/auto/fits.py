@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 from scipy.spatial.distance import cdist
 
+from ... import ops
 from ...kernels import Stable
 from ...moments import Centered, FoldedMoments, Moments
 from ...moments import Rows as FeatureRows
@@ -255,12 +256,7 @@ class LandmarkFits:
         return np.hstack([found, np.sqrt(self.setting.linear) * (X - self.middle)])
 
     def _sums(self, which: np.ndarray) -> Moments:
-        total: Moments | None = None
-        step = max(1, TILE // len(self.factor))
-        for part in (which[start : start + step] for start in range(0, len(which), step)):
-            total = Moments.plus_rows(total, FeatureRows(self.features(self.rows.X[part]), self.rows.Y[part]))
-        assert total is not None
-        return total
+        return sums_of(self.rows, lambda part: self.features(self.rows.X[part]), which)
 
     def best(self, setting: Setting) -> tuple[Member, Expansion] | None:
         """The member at the penalty of smallest error on fold 0, and the function that has not seen that fold."""
@@ -292,30 +288,111 @@ class LandmarkFits:
         return Expansion(setting, self.kernel, self.Z, coefficients, slopes, self.middle, intercept)
 
 
-def ridge(rows: Rows) -> Member:
-    """Plain ridge on the encoded columns: no answer may be worse."""
-    middle, places = rows.X.mean(axis=0), by_fold(rows)
-    X = rows.X - middle
-    sums = {fold: Moments.of(X[at], rows.Y[at]) for fold, at in places.items()}
+class LeastSquares(NamedTuple):
+    """A linear function of features, what it predicts of judged rows without having seen them, and its error there."""
+
+    alpha: float  # the penalty, in mean diagonal entries of the Gram matrix
+    coefficients: np.ndarray
+    intercept: np.ndarray
+    held_out: np.ndarray
+    error: float
+
+
+def least_squares(rows: Rows, features: Callable[[np.ndarray], np.ndarray], start: float) -> LeastSquares | None:
+    """Ridge on features of rows, which are made once: sums of each judged fold, and of the rest, are all it takes."""
+    places = by_fold(rows)
+    if rows.one_fold:
+        places = {0: places[0], 1: np.flatnonzero(rows.folds != 0)}
+    sums = {fold: sums_of(rows, features, at) for fold, at in places.items()}
     total = FoldedMoments(list(sums.values())).total()
-    unit = max(float(np.trace(total.gram)) / len(middle), np.finfo(float).tiny)
+    judged = {fold: (places[fold], features(places[fold])) for fold in ([0] if rows.one_fold else places)}
+    whole = total.centered()
+    unit = max(float(np.trace(whole.gram)) / len(whole.gram), np.finfo(float).tiny)
+    tried: dict[int, np.ndarray] = {}
 
     def held_out(k: int) -> np.ndarray:
-        predicted = np.zeros_like(rows.Y)
-        for fold in [0] if rows.one_fold else list(sums):
+        predicted = np.full_like(rows.Y, np.inf)
+        for fold, (at, Z) in judged.items():
             rest = (total - sums[fold]).centered()
             b = solve_or_none(rest.gram, rest.cross, float(ALPHAS[k]) * unit)
-            predicted[places[fold]] = np.inf if b is None else (X[places[fold]] - rest.mean_z) @ b + rest.mean_y
+            if b is not None:
+                predicted[at] = ops.scores(Z, np.asarray(b)) + (rest.mean_y - rest.mean_z @ b)
         return predicted[rows.judged]
 
-    at = downhill(lambda k: rows.error_of(held_out(k)), nearest(1e-2), len(ALPHAS))
-    alpha, predicted, whole = float(ALPHAS[at]), held_out(at), total.centered()
-    slopes = solve_or_none(whole.gram, whole.cross, alpha * unit)
-    assert slopes is not None
-    slopes = np.asarray(slopes)
-    setting, level = Setting("robust", 2.0, 2.0, linear=1.0, alpha=alpha), whole.mean_y - whole.mean_z @ slopes
-    kernel, none = Stable(2.0, 2.0, 1.0), (np.empty((0, len(middle))), np.empty((0, len(level))))
-    return Member(Expansion(setting, kernel, *none, slopes, middle, level), predicted, rows.error_of(predicted))
+    def error(k: int) -> float:
+        if k not in tried:
+            tried[k] = held_out(k)
+        found = rows.error_of(tried[k])
+        return found if np.isfinite(found) else np.inf
+
+    at = downhill(error, nearest(start), len(ALPHAS))
+    b = solve_or_none(whole.gram, whole.cross, float(ALPHAS[at]) * unit)
+    if b is None or not np.isfinite(error(at)):
+        return None
+    b = np.asarray(b)
+    return LeastSquares(float(ALPHAS[at]), b, whole.mean_y - whole.mean_z @ b, tried[at], error(at))
+
+
+def dual_least_squares(
+    rows: Rows, features: Callable[[np.ndarray], np.ndarray], start: float
+) -> LeastSquares | None:
+    """The same where features outnumber rows, by the matrix of products of rows."""
+    Z = features(np.arange(len(rows.X))).astype(np.float32)
+    middle = Z.mean(axis=0)
+    Z -= middle
+    K = (Z @ Z.T).astype(np.float64)
+    unit = max(float(np.trace(K)) / Z.shape[1], np.finfo(float).tiny)
+    outs = [np.flatnonzero(rows.folds == fold) for fold in ([0] if rows.one_fold else np.unique(rows.folds))]
+    tried: dict[int, np.ndarray] = {}
+
+    def fitted(rest: np.ndarray, alpha: float) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+        """Coefficients of the rows, products with these less their mean, and the mean target."""
+        towards = K[:, rest].mean(axis=1)
+        products = K[:, rest] - towards[:, None] - towards[rest] + towards[rest].mean()
+        level = rows.Y[rest].mean(axis=0)
+        return solved(products[rest], np.asfortranarray(rows.Y[rest] - level), alpha), products, level
+
+    def error(k: int) -> float:
+        if k not in tried:
+            predicted = np.full_like(rows.Y, np.inf)
+            for out in outs:
+                rest = np.setdiff1d(np.arange(len(K)), out)
+                c, products, level = fitted(rest, float(ALPHAS[k]) * unit)
+                if c is not None:
+                    predicted[out] = products[out] @ c + level
+            tried[k] = predicted[rows.judged]
+        found = rows.error_of(tried[k])
+        return found if np.isfinite(found) else np.inf
+
+    at = downhill(error, nearest(start), len(ALPHAS))
+    c, _, level = fitted(np.arange(len(K)), float(ALPHAS[at]) * unit)
+    if c is None or not np.isfinite(error(at)):
+        return None
+    b = Z.T.astype(np.float64) @ c
+    return LeastSquares(float(ALPHAS[at]), b, level - middle @ b, tried[at], error(at))
+
+
+def sums_of(rows: Rows, features: Callable[[np.ndarray], np.ndarray], which: np.ndarray) -> Moments:
+    """The sums of features of some rows, a tile at a time."""
+    first = features(which[:1])
+    step = max(1, TILE // first.shape[1])
+    total: Moments | None = None
+    for part in (which[start : start + step] for start in range(0, len(which), step)):
+        total = Moments.plus_rows(total, FeatureRows(features(part), rows.Y[part]))
+    assert total is not None
+    return total
+
+
+def ridge(rows: Rows) -> Member:
+    """Plain ridge on the encoded columns: no answer may be worse."""
+    middle = rows.X.mean(axis=0)
+    X = rows.X - middle
+    found = least_squares(rows, X.__getitem__, 1e-2)
+    assert found is not None
+    setting = Setting("robust", 2.0, 2.0, linear=1.0, alpha=found.alpha)
+    kernel, none = Stable(2.0, 2.0, 1.0), (np.empty((0, len(middle))), np.empty((0, len(found.intercept))))
+    function = Expansion(setting, kernel, *none, found.coefficients, middle, found.intercept)
+    return Member(function, found.held_out, found.error)
 
 
 def by_fold(rows: Rows) -> dict[int, np.ndarray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class LocalExpansion:
     setting: Setting
     tree: Tree
     leaves: list[Expansion]
+    slopes_at: ClassVar[int] = Expansion.slopes_at
 
     @property
     def centres(self) -> np.ndarray:

@@ -10,6 +10,7 @@ from ...fields import (
     SMALLEST,
     Check,
     either,
+    flag,
     instance,
     names,
     nothing,
@@ -21,6 +22,7 @@ from ...fields import (
     text,
     whole,
 )
+from ...bases import PatchFeatures
 from ...kernels import Stable
 from ...tables import TableEncoder
 from ...tables.encodings import METHODS
@@ -31,6 +33,7 @@ from .deviations import Deviations
 from .effect_encoder import EffectEncoder
 from .expansion import Expansion, Setting
 from .local import LocalExpansion, Tree
+from .pictures import PatchExpansion, PatchSetting, PixelEncoder, require_shape
 from .search import Trial
 from .stacking import Stack
 
@@ -47,6 +50,15 @@ SETTING: dict[str, Check] = {
     "q": number(SMALLEST, 2.0),
     "factor": number(SMALLEST),
     "linear": number(0.0),
+    "alpha": number(0.0),
+}
+SIDE = whole(1, 1 << 20)
+PATCHES: dict[str, Check] = {
+    "shape": several(SIDE, 3),
+    "size": SIDE,
+    "grid": SIDE,
+    "mirrored": flag,
+    "filters": whole(1, MOST),
     "alpha": number(0.0),
 }
 TRIAL: dict[str, Check] = {
@@ -70,8 +82,9 @@ FITTED: dict[str, Check] = {
 OPTIONAL = {"feature_names_in_"}
 
 
-def setting_state(setting: Setting) -> dict[str, Any]:
-    return {name: getattr(setting, name) for name in (*SETTING, "root")}
+def setting_state(setting: Setting | PatchSetting) -> dict[str, Any]:
+    names = PATCHES if isinstance(setting, PatchSetting) else SETTING
+    return {name: getattr(setting, name) for name in (*names, "root")}
 
 
 def to_state(model: AutoModel) -> dict[str, Any]:
@@ -83,6 +96,8 @@ def to_state(model: AutoModel) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None  # a generator has moved on
+    if parameters["image_shape"] is not None:
+        parameters["image_shape"] = require_shape(parameters["image_shape"])
     return {
         "parameters": parameters,
         "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
@@ -94,15 +109,18 @@ def to_state(model: AutoModel) -> dict[str, Any]:
         "weights": model._stack.weights,
         "level": model._stack.level,
         "trials": trials,
-        "metrics": [
-            "none" if t.setting.root is None else ("diagonal", "full")[t.setting.root.ndim - 1] for t in model._trials
-        ],
+        "metrics": [metric_kind(trial.setting) for trial in model._trials],
         "shares": np.array(model._shares),
     }
 
 
-def member_state(member: Expansion | LocalExpansion) -> dict[str, Any]:
+def member_state(member: Expansion | LocalExpansion | PatchExpansion) -> dict[str, Any]:
     """A member; of one with a tree, what its leaves have, end to end."""
+    if isinstance(member, PatchExpansion):
+        return {
+            "patches": setting_state(member.setting), "basis": member.basis.to_state(),
+            "coefficients": member.coefficients, "intercept": member.intercept,
+        }  # fmt: skip
     leaves = member.leaves if isinstance(member, LocalExpansion) else [member]
     tree = member.tree if isinstance(member, LocalExpansion) else Tree(np.empty(0, dtype=np.int64), np.empty(0))
     return {
@@ -122,7 +140,7 @@ def deviations_state(deviations: Deviations) -> dict[str, Any]:
     return {"widening": deviations.widening, "logarithm": logarithm}
 
 
-def metric_kind(setting: Setting) -> str:
+def metric_kind(setting: Setting | PatchSetting) -> str:
     return "none" if setting.root is None else ("diagonal", "full")[setting.root.ndim - 1]
 
 
@@ -140,7 +158,9 @@ def from_state(cls: type[Model], state: dict[str, Any]) -> Model:
     model._encoders = encoders_of(state["encoders"], fitted["n_features_in_"], outputs)
     if not state["members"]:
         raise ValueError("a stack has one member or more")
-    members = [member_of(inner, model._encoders, outputs) for inner in state["members"]]
+    members = [
+        (patches_of if "patches" in inner else member_of)(inner, model._encoders, outputs) for inner in state["members"]
+    ]
     require_fields({"weights": state["weights"]}, {"weights": numbers(len(members), low=0.0)})
     model._stack = Stack(members, state["weights"], state["level"])
     model._trials = [trial_of(*pair) for pair in zip(state["trials"], state["metrics"], strict=True)]
@@ -160,6 +180,8 @@ def encoders_of(states: dict[str, Any], columns: int, outputs: int) -> dict[str,
     for name, inner in states.items():
         if name == "effects" and "robust" in found:
             found[name] = EffectEncoder.from_state(inner, found["robust"], outputs)
+        elif name == "pixels":
+            found[name] = PixelEncoder.from_state(inner)
         elif name in SCALINGS:
             found[name] = TableEncoder.from_state(inner)
         else:
@@ -190,7 +212,7 @@ def recipe_from(reading: tuple[str, tuple[str, ...], tuple[str, ...]], encoders:
     return recipe_of_several(encoders, **named)
 
 
-def member_of(state: dict[str, Any], encoders: dict[str, TableEncoder], outputs: int) -> Expansion | LocalExpansion:
+def member_of(state: dict[str, Any], encoders: dict[str, Any], outputs: int) -> Expansion | LocalExpansion:
     setting = setting_of(state["setting"])
     if str(setting.numbers) not in encoders:
         raise ValueError("a member has no encoder")
@@ -227,6 +249,16 @@ def member_of(state: dict[str, Any], encoders: dict[str, TableEncoder], outputs:
     return made[0] if leaves == 1 else LocalExpansion(setting, Tree(state["axes"], cuts), made)
 
 
+def patches_of(state: dict[str, Any], encoders: dict[str, Any], outputs: int) -> PatchExpansion:
+    """A member on patches of pictures."""
+    setting, basis = patch_setting_of(state["patches"]), PatchFeatures.from_state(state["basis"])
+    if "pixels" not in encoders or not encoders["pixels"].shape == setting.shape == tuple(basis.image_shape):
+        raise ValueError("a member is of pictures of another shape")
+    table = {"coefficients": numbers(basis.map_.columns, outputs), "intercept": numbers(outputs)}
+    require_fields({name: state[name] for name in table}, table)
+    return PatchExpansion(setting, basis, state["coefficients"], state["intercept"])
+
+
 def deviations_of(state: dict[str, Any], encoders: dict[str, Any], outputs: int) -> Deviations:
     """Deviations from what a file kept; what belongs to other columns is refused."""
     require_fields({"deviations": state}, {"deviations": instance(dict)})
@@ -249,9 +281,16 @@ def setting_of(state: dict[str, Any]) -> Setting:
     return Setting(**{name: state[name] for name in SETTING}, root=root)
 
 
+def patch_setting_of(state: dict[str, Any]) -> PatchSetting:
+    known = {name: state[name] for name in PATCHES}
+    require_fields(known, PATCHES)
+    return PatchSetting(**known)
+
+
 def trial_of(state: dict[str, Any], metric: str) -> Trial:
     """A trial, of whose metric a file keeps the kind alone."""
     require_fields({name: state[name] for name in TRIAL}, TRIAL)
     roots = {"none": None, "diagonal": np.ones(1), "full": np.ones((1, 1))}
-    setting = setting_of({**state["setting"], "root": roots[metric]})
+    given = state["setting"]
+    setting = patch_setting_of(given) if "shape" in given else setting_of({**given, "root": roots[metric]})
     return Trial(setting, **{name: state[name] for name in TRIAL})

@@ -18,6 +18,7 @@ from .encoding import POOL, WHOLE, Tables
 from .expansion import Expansion, Setting, with_metric
 from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, downhill, exact_fit, ridge
 from .local import local_fit
+from .pictures import PLANNED, SAMPLE as PICTURES, TRIED, PatchSetting, columns_within, patch_fit, settings
 
 FACTORS = 2.0 ** np.arange(-4.0, 6.0)
 LINEAR = 0.1  # weight of a linear part beside a kernel whose diagonal is 1
@@ -31,6 +32,7 @@ MEMBERS = 5  # chains whose best is fitted to all rows
 SPEED = 6e10  # floating-point operations a second that sizes are planned with where trials are counted, not seconds
 PROBED, SHARE = 512, 0.5  # rows of the matrix by which the speed of a machine is measured, and what a fit reaches of it
 SEARCHING, FITTING = 0.4, 0.12  # shares of the budget: for the chains, and for one fit to all rows
+PATCHES = 0.6  # the share for patches of pictures, of what is left when they are planned
 
 
 class Chain(NamedTuple):
@@ -81,7 +83,7 @@ class Clock:
 class Trial(NamedTuple):
     """What was tried: on how many rows, with how many centres, and what came out after how many seconds."""
 
-    setting: Setting
+    setting: Setting | PatchSetting
     rows: int
     centres: int
     error: float
@@ -100,7 +102,7 @@ class Search:
         seed: int = 0,
     ) -> None:
         self.tables, self.Y, self.folds, self.clock, self.tell = tables, tables.Y, tables.folds, clock, tell
-        Y, self.order = self.Y, np.random.default_rng(seed).permutation(len(self.Y))
+        Y, self.order, self.seed = self.Y, np.random.default_rng(seed).permutation(len(self.Y)), seed
         left = clock.budget if clock.trials is not None else max(clock.left(), 0.1 * clock.budget)
         work = FITTING * left * (measured_speed() if clock.trials is None else SPEED)
         self.whole = len(Y) <= WHOLE
@@ -131,15 +133,46 @@ class Search:
         """All members that the budget allows; what was found before an interruption stays in `members`."""
         start, plain = time.monotonic(), ridge(self.rows("robust"))
         self._keep(plain, self._told(time.monotonic() - start, plain, len(self.Y)))
+        if self.tables.shape is not None:
+            self._patches(self.tables.shape)
         found: list[tuple[Member, int]] = []
         for number, chain in enumerate(chains):
-            if number and not self.clock.has(0.9 if self.whole else SEARCHING):
+            if (number or self.tables.shape) and not self.clock.has(0.9 if self.whole else SEARCHING):
                 break
             found += self._chain(chain)
         if not self.whole:
             found.sort(key=lambda pair: pair[0].error)
             self._fit_all([member.expansion.setting for member, _ in found[:MEMBERS]])
         return self.members
+
+    def _patches(self, shape: tuple[int, ...]) -> None:
+        """Features of patches: what is best with few columns on a sample is fitted to all pictures with many."""
+        rows, choices = self.rows("pixels"), settings(shape)
+        at = self.order[self.folds[self.order] != 0] if rows.one_fold else self.order
+        at = at[:PICTURES]
+        sample, tried = Rows(rows.X[at], self.Y[at], self.folds[at] % SAMPLE_FOLDS, False), list[Member]()
+        offered: list[PatchSetting] = next(choices)
+        while offered:
+            for setting in offered:
+                if tried and not self.clock.has(PATCHES / 2.0):
+                    break
+                start, found = time.monotonic(), patch_fit(sample, setting.fitting(TRIED), self.seed)
+                if found is not None:
+                    tried.append(found)
+                    self._told(time.monotonic() - start, found, len(at))
+            if not tried:
+                return
+            tried.sort(key=lambda member: member.error)
+            try:
+                offered = choices.send(tried[0].expansion.setting)
+            except StopIteration:
+                break
+        columns, best = PLANNED, tried[0].expansion.setting
+        if self.clock.trials is None:
+            columns = columns_within(PATCHES * max(self.clock.left(), 0.0), rows, best, self.seed)
+        start, found = time.monotonic(), patch_fit(rows, best.fitting(columns), self.seed, explained=True)
+        if found is not None:
+            self._keep(found, self._told(time.monotonic() - start, found, len(self.Y)))
 
     def _chain(self, chain: Chain) -> list[tuple[Member, int]]:
         """The best round of a chain, with the number of its trial; it is a member if it has seen all rows."""

@@ -14,6 +14,7 @@ from scipy.optimize import nnls
 
 from .expansion import Expansion
 from .local import LocalExpansion
+from .pictures import PatchExpansion
 
 FEW = 3
 NEAR = 1.1  # times the smallest error: who is among the best few
@@ -23,7 +24,7 @@ TRUST = 0.3  # t, how far weights may be from equal ones
 class Stack(NamedTuple):
     """Members with their weights, and the level that targets are measured from."""
 
-    members: Sequence[Expansion | LocalExpansion]
+    members: Sequence[Expansion | LocalExpansion | PatchExpansion]
     weights: np.ndarray
     level: np.ndarray  # (outputs,)
 
