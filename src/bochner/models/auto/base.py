@@ -91,9 +91,9 @@ class AutoModel(BaseEstimator):
         self._check_parameters()
         clock = Clock(float(self.budget), self.max_trials)
         forget_columns(self)
-        X, y, reading = gather(X, y, target)
-        shape = self._picture_shape(X)
-        X, y = self._checked(X if shape is None else pixels_of(X, shape), y)
+        gathered = gather(X, y, target)
+        shape = self._picture_shape(gathered.X)
+        X, y = self._checked(gathered.X if shape is None else pixels_of(gathered.X, shape), gathered.y)
         encoder = self._encoder()
         encoder.check(y)
         self._targets = encoder.learn(encoder.summarize(y, None))
@@ -104,7 +104,7 @@ class AutoModel(BaseEstimator):
             search = self._search(tables, clock)
             self._stacked(search, Y)
             self._explain_columns(tables)
-        self._keep_encoders(reading)
+        self._keep_encoders(gathered.reading)
         return self
 
     def _checked(self, X: RowsLike, y: VectorLike | None) -> tuple[np.ndarray | Frame, np.ndarray]:

@@ -333,9 +333,7 @@ def least_squares(rows: Rows, features: Callable[[np.ndarray], np.ndarray], star
     return LeastSquares(float(ALPHAS[at]), b, whole.mean_y - whole.mean_z @ b, tried[at], error(at))
 
 
-def dual_least_squares(
-    rows: Rows, features: Callable[[np.ndarray], np.ndarray], start: float
-) -> LeastSquares | None:
+def dual_least_squares(rows: Rows, features: Callable[[np.ndarray], np.ndarray], start: float) -> LeastSquares | None:
     """The same where features outnumber rows, by the matrix of products of rows."""
     Z = features(np.arange(len(rows.X))).astype(np.float32)
     middle = Z.mean(axis=0)

@@ -7,7 +7,7 @@ sample; what is best there is fitted to all pictures, with as many filters as th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -89,7 +89,7 @@ class PatchExpansion:
     def gradients(self, X: np.ndarray) -> np.ndarray:
         """Slopes (n, pixels, outputs) at pictures."""
         assert self.floats is not None
-        return self.floats.map_.slopes(X.astype(np.float64), self.coefficients / self.basis.scale_)
+        return np.asarray(self.floats.map_.slopes(X.astype(np.float64), self.coefficients / self.basis.scale_))
 
 
 class PixelEncoder:
@@ -138,7 +138,7 @@ def pixels_of(X: MatrixLike, shape: tuple[int, ...]) -> np.ndarray:
     return rows
 
 
-def settings(shape: tuple[int, ...]) -> Iterator[list[PatchSetting]]:
+def settings(shape: tuple[int, ...]) -> Generator[list[PatchSetting], PatchSetting, None]:
     """What is compared, one choice after another; each begins at the best of the one before, which is sent in."""
     side = min(shape[:2])
     sizes = sorted({min(max(2, round(side * share)), side) for share in SIDES})
@@ -151,7 +151,7 @@ def patch_fit(rows: Rows, setting: PatchSetting, seed: int, explained: bool = Fa
     """The member with these features of pictures, its penalty by the judged folds."""
     basis = setting.fitted(rows.X, seed, "int8")
     solve = dual_least_squares if basis.map_.columns > len(rows.X) else least_squares
-    found = solve(rows, lambda at: basis.map_(rows.X[at]), setting.alpha)
+    found = solve(rows, lambda at: np.asarray(basis.map_(rows.X[at])), setting.alpha)
     if found is None:
         return None
     floats = setting.fitted(rows.X, seed, "float64") if explained else None

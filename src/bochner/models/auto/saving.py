@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ...bases import PatchFeatures
 from ...fields import (
     SMALLEST,
     Check,
@@ -22,7 +23,6 @@ from ...fields import (
     text,
     whole,
 )
-from ...bases import PatchFeatures
 from ...kernels import Stable
 from ...tables import TableEncoder
 from ...tables.encodings import METHODS

@@ -18,7 +18,8 @@ from .encoding import POOL, WHOLE, Tables
 from .expansion import Expansion, Setting, with_metric
 from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, downhill, exact_fit, ridge
 from .local import local_fit
-from .pictures import PLANNED, SAMPLE as PICTURES, TRIED, PatchSetting, columns_within, patch_fit, settings
+from .pictures import PLANNED, TRIED, PatchSetting, columns_within, patch_fit, settings
+from .pictures import SAMPLE as PICTURES
 
 FACTORS = 2.0 ** np.arange(-4.0, 6.0)
 LINEAR = 0.1  # weight of a linear part beside a kernel whose diagonal is 1
