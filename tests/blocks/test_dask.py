@@ -345,6 +345,40 @@ def test_workers_without_native_code_have_the_same_integers_and_one_warning(clie
     assert same(numbers(found), numbers(expected))
 
 
+# ---- devices of workers ----
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("precision", ["int8", None])
+@pytest.mark.parametrize("settings", [{}, {"solver": "cg", "alpha": 1.0}, {"alpha": "loo"}, {"metric": "diagonal"}])
+def test_workers_carry_rows_to_devices_of_their_own(precision, settings, client):
+    """These have none, and say so; what they do is what torch does here, by way of tensors that travel as arrays."""
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("workers have a GPU")
+    rows, y = arrays()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = model(precision, **settings).fit(torch.from_numpy(X), torch.from_numpy(Y))
+    with pytest.warns(bochner.validation.FitWarning, match="have no GPU") as told:
+        found = model(precision, **settings, device="cuda").fit(rows, y)
+    assert sum("no GPU" in str(warning.message) for warning in told) == 1
+    assert type(found.coef_) is type(expected.coef_)
+    assert torch.allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-9)
+    if precision == "int8" and "solver" not in settings:
+        assert torch.equal(found.sums_.total().gram, expected.sums_.total().gram)
+    assert np.allclose(found.predict(rows).compute(), found.set_params(device=None).predict(X), atol=1e-9)
+
+
+@pytest.mark.torch
+def test_a_device_here_is_asked_for_where_rows_are_here(client):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(ValueError, match="sees no GPU here"):
+        model(device="cuda").fit(X, Y)
+
+
 def test_arrays_that_do_not_fit_together_are_refused(client):
     rows, y = arrays()
     for given, message in (

@@ -11,9 +11,11 @@ from .kept import KeptBlocks
 from .memory import MemoryBlocks
 from .partitions import TOGETHER, rows_per_block
 from .progress import Progress
+from .remote_device import RemoteDeviceBlocks, works_elsewhere
 
 __all__ = [
     "TOGETHER", "Aggregate", "Block", "Blocks", "CheckpointedBlocks", "DeviceBlocks", "Journal", "KeptBlocks",
-    "MemoryBlocks", "Progress", "Recipe", "RowsLike", "SampledBlocks", "SparseRecipe", "SumOf", "TableBlocks",
-    "encoded_frame", "forget_checkpoint", "frame_blocks", "on_device", "read", "rows_per_block", "target_values",
+    "MemoryBlocks", "Progress", "Recipe", "RemoteDeviceBlocks", "RowsLike", "SampledBlocks", "SparseRecipe", "SumOf",
+    "TableBlocks", "encoded_frame", "forget_checkpoint", "frame_blocks", "on_device", "read", "rows_per_block",
+    "target_values", "works_elsewhere",
 ]  # fmt: skip

@@ -62,6 +62,10 @@ class Aggregate(ABC, Generic[P]):
     def step(self, partial: P | None, block: Block) -> P:
         """The partial result with one more block; the first one is None."""
 
+    def on_kept_blocks(self) -> Aggregate[P]:
+        """The same on blocks that were made into their last form already."""
+        return self
+
     def combine(self, left: P, right: P) -> P:
         """The result of both; the rows of the left one come first."""
         left += right  # type: ignore[operator]
@@ -116,6 +120,9 @@ class Wrapped(Aggregate[P]):
     @property
     def takes_empty(self) -> bool:
         return self.inner.takes_empty
+
+    def on_kept_blocks(self) -> Aggregate[P]:
+        return self.inner.on_kept_blocks()
 
     def combine(self, left: P, right: P) -> P:
         return self.inner.combine(left, right)

@@ -65,7 +65,7 @@ SENT = 4  # tasks for each worker whose rows are under way, where rows are sent
 class DaskEngine(Engine):
     """Partitions side by side on the workers of a client; None is the client of this process."""
 
-    keeps = False
+    is_remote, keeps = True, False
 
     def __init__(self, client: Client | None = None) -> None:
         self.given = client
@@ -642,7 +642,7 @@ def lazy_rows(
     else:
         rows = X.rechunk({1: -1}) if X.ndim == 2 and X.numblocks[1] > 1 else X
         example, pieces, sizes = np.zeros((1, *X.shape[1:]), X.dtype), list(rows.to_delayed().ravel()), rows.chunks[0]
-    found = getattr(light, name)(example, *arguments, **named)
+    found = getattr(in_worker(light), name)(example, *arguments, **named)
     several = isinstance(found, tuple)
     empty = [part[:0] for part in (found if several else (found,))]
     model = delayed(light, pure=False, traverse=False)
@@ -668,8 +668,13 @@ def called_on(
     if not piece.shape[0]:
         return empty
     with threads.limited(1):  # Dask works on as many partitions at a time as there are threads
-        found = getattr(estimator, name)(piece, *arguments, **named)
+        found = getattr(in_worker(estimator), name)(piece, *arguments, **named)
     return list(found) if isinstance(found, tuple) else [found]
+
+
+def in_worker(estimator: BaseEstimator) -> BaseEstimator:
+    """The estimator as it works where it has come to, if that matters."""
+    return estimator._in_worker() if hasattr(estimator, "_in_worker") else estimator
 
 
 engine = DaskEngine()

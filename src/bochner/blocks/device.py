@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +18,11 @@ from .memory import MemoryBlocks
 class Carries(Protocol):
     """Moves arrays to a device; what was moved last is there once `arrived` was called."""
 
+    @property
+    def on_host(self) -> bool: ...
     def carry(self, arrays: list[Any]) -> list[Any]: ...
     def arrived(self, tensors: list[Any]) -> None: ...
+    def room(self) -> AbstractContextManager[None]: ...
 
 
 class DeviceBlocks(WrappedBlocks):
@@ -61,8 +65,7 @@ class DeviceBlocks(WrappedBlocks):
         return map(self._sent, self.blocks.stream(start, rows))
 
     def _sent(self, block: Block) -> Block:
-        X, y, weight, kept, originals = self.carrier.carry(carried(block))
-        return Block(X, y, weight, block.start, kept, block.state, originals)
+        return sent(block, self.carrier)
 
     def _arrived(self, block: Block) -> Block:
         self.carrier.arrived(carried(block))
@@ -90,3 +93,9 @@ def on_device(blocks: Blocks, carrier: Carries, stays: bool) -> Blocks:
 def carried(block: Block) -> list[Any]:
     """What of a block goes to the device."""
     return [block.X, block.y, block.weight, block.kept, block.originals]
+
+
+def sent(block: Block, carrier: Carries) -> Block:
+    """The block on its way to the device."""
+    X, y, weight, kept, originals = carrier.carry(carried(block))
+    return Block(X, y, weight, block.start, kept, block.state, originals)

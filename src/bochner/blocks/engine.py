@@ -44,6 +44,7 @@ class Passed(NamedTuple):
 class Engine(ABC):
     """Folds the partitions of a plan by an aggregate's `step`, in any order and wherever it likes."""
 
+    is_remote = False  # whether partitions are folded on other machines
     keeps = True  # whether a partition stays where it is, and with it what a pass leaves with its blocks
 
     @abstractmethod
@@ -71,9 +72,9 @@ class Record(Protocol):
         """Told after each block of a partition, and when it is finished."""
 
 
-def engine_of(blocks: Blocks) -> Engine:
+def engine_of(blocks: Blocks | None) -> Engine:
     """The engine of the rows, if they have one of their own, or that of the settings, by name or as an object."""
-    chosen = get_config()["engine"] if blocks.engine is None else blocks.engine
+    chosen = get_config()["engine"] if blocks is None or blocks.engine is None else blocks.engine
     return named_engine(chosen) if isinstance(chosen, str) else chosen
 
 

@@ -95,6 +95,9 @@ class StepWithStore(Wrapped[P]):
     def takes_empty(self) -> bool:
         return True  # so that it is known of every block what became of it
 
+    def on_kept_blocks(self) -> StepWithStore[P]:
+        return self
+
     def step(self, partial: P | None, block: Block) -> P:
         store = _stores.setdefault(self.key, {})
         known = store.get(block.start)

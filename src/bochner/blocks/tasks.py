@@ -159,7 +159,7 @@ def fold(
         if step is not None:
             kept.receive(step.key, states or {})
             if kept.is_kept(step.key, starts):
-                aggregate, blocks = step, kept.Placeholders(plan.n_rows)
+                aggregate, blocks = aggregate.on_kept_blocks(), kept.Placeholders(plan.n_rows)
         try:
             for part in threads.fold(blocks, aggregate, plan, numbers, None):
                 if is_cancelled():

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import is_torch, like
 from ..bases import REGISTRY, Basis
-from ..blocks import Blocks, Journal, MemoryBlocks, RowsLike, on_device
+from ..blocks import Blocks, Journal, MemoryBlocks, RemoteDeviceBlocks, RowsLike, on_device, works_elsewhere
 from ..config import get_config
 from ..losses import LossLike
 from ..moments import FoldedMoments, Moments
-from ..ops.devices import Carrier, fits, placed, require_device
+from ..ops.devices import Carrier, carrier_here, fits, named_device, placed, require_device
 from ..solvers import SolverLike
 from ..solvers.matching import require_torch
 from ..solvers.matrix_free import Sums
@@ -142,9 +142,11 @@ class RandomFeatureModel(FittedFeatureModel):
 
     def _on_device(self, ready: PreparedData) -> PreparedData:
         """The same rows on the device that was asked for: what was settled by a sample of them is settled already."""
-        device, blocks = require_device(self.device), ready.blocks
+        device, blocks = named_device(self.device), ready.blocks
         if device in (None, "cpu") or is_torch(getattr(blocks, "X", None)):
             return ready
+        if works_elsewhere(blocks):
+            return ready._replace(blocks=RemoteDeviceBlocks(blocks, carrier_here(str(device)), Carrier("cpu")))
         stays = isinstance(blocks, MemoryBlocks) and fits([blocks.X, blocks.y, blocks.weight], str(device))
         return ready._replace(blocks=on_device(blocks, Carrier(str(device)), stays))
 

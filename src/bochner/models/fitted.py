@@ -19,10 +19,10 @@ from .. import ops
 from ..arrays import Array, contiguous, empty, like, namespace
 from ..bases import Basis
 from ..bases.design import Design
-from ..blocks import RowsLike
+from ..blocks import RowsLike, works_elsewhere
 from ..lazy import by_partitions
 from ..moments import FoldedMoments, Moments, times_columns
-from ..ops.devices import device_of, placed, require_device, room_on
+from ..ops.devices import device_here, device_of, placed, require_device, room_on
 from ..solvers import Solution
 from ..validation import FitWarning, option
 from .checks import Dtypes, check_rows, dtypes_for, refuse_selection, rows_to_predict
@@ -62,7 +62,9 @@ class FittedFeatureModel(BaseEstimator):
         return Limited(self.n_jobs, self.verbose, 1, self._device(*data))
 
     def _device(self, *data: object) -> str | None:
-        """The device that was asked for, or else the GPU that the data are on."""
+        """The device that was asked for, or else the GPU that the data are on; workers of a cluster have their own."""
+        if any(works_elsewhere(part) for part in data):
+            return None
         return require_device(self.device) or device_of(*(getattr(part, "X", part) for part in data))
 
     @property
@@ -92,6 +94,12 @@ class FittedFeatureModel(BaseEstimator):
         fit = replace(found.solved, solution=replace(found.solved.solution, posterior=None))
         light._fitted = replace(found, fit=fit, sums=None, widest=None)
         return light
+
+    def _in_worker(self) -> FittedFeatureModel:
+        """The model in a process of a cluster, on its device if it has the one that was asked for."""
+        found = copy(self)
+        found.device = device_here(self.device)
+        return found
 
     def _refresh(self) -> Fit:
         return self._with_solution().solved

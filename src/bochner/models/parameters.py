@@ -14,7 +14,7 @@ from ..bases.design import Design
 from ..blocks import Blocks
 from ..losses import CLASSIFYING, REGRESSING, Loss, LossLike, loss_of
 from ..maps import PRECISIONS
-from ..ops.devices import require_device
+from ..ops.devices import named_device
 from ..solvers import Problem, Solver, SolverLike
 from ..solvers.matching import SOLVERS, choose_solver, require_combination, require_torch, trains_on_batches
 from ..solvers.problem import Alpha
@@ -96,7 +96,7 @@ class ModelParameters:
         if given["metric"] is not None:
             require_choice("metric", given["metric"], METRICS)
         rounds = require_integer("metric_rounds", given["metric_rounds"])
-        device = require_device(given.get("device"))
+        device = named_device(given.get("device"))
         if device not in (None, "cpu"):
             require_torch(loss, given["solver"], bound, device)
         return cls(

@@ -28,14 +28,22 @@ RESIDENT = 0.25  # of it, rows that are moved there once and stay; more come a b
 STAGES = 3  # pinned buffers: one is filled, one travels, one may wait
 
 
-def require_device(device: object) -> str | None:
-    """The name of a device, or None; refused in one sentence if there is no such device."""
+def named_device(device: object) -> str | None:
+    """The name of a device, which need not be on this machine, or None."""
     if device is None or str(device) == "cpu":
         return None if device is None else "cpu"
-    name = str(device)
-    kind, _, number = name.partition(":")
+    kind, _, number = str(device).partition(":")
     if kind != "cuda" or (number and not number.isdigit()):
         raise ValueError(f"device must be None, 'cpu', 'cuda' or 'cuda:1'; got {device!r}.")
+    return str(device)
+
+
+def require_device(device: object) -> str | None:
+    """The name of a device, or None; refused in one sentence if there is no such device here."""
+    name = named_device(device)
+    if name in (None, "cpu"):
+        return name
+    number = name.partition(":")[2]
     try:
         torch = import_module("torch")
     except ImportError:
@@ -45,6 +53,14 @@ def require_device(device: object) -> str | None:
     if int(number or 0) >= torch.cuda.device_count():
         raise ValueError(f"device={name!r}: torch sees {torch.cuda.device_count()} GPU(s), numbered from 0.")
     return name
+
+
+def device_here(device: object) -> str | None:
+    """The device that was asked for if this process has it, else None: for workers, of which some have one."""
+    try:
+        return require_device(device)
+    except ValueError:
+        return None
 
 
 def device_of(*arrays: object) -> str | None:
@@ -94,13 +110,28 @@ class Carrier:
     """
 
     def __init__(self, device: str) -> None:
-        self.torch = import_module("torch")
+        try:
+            self.torch, self.asked = import_module("torch"), device
+        except ImportError:
+            raise ValueError("rows go to a device as tensors, and torch is not installed.") from None
         self.device = self.torch.device(device)
         self.overlaps = self.device.type == "cuda"
         self._stream = self.torch.cuda.Stream(self.device) if self.overlaps else None
         self._stages: list[tuple[dict[int, Any], Any]] = [({}, None) for _ in range(STAGES)]
         self._next = 0
         self._sent: dict[int, Any] = {}  # when what begins with this tensor is there
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return carrier_here, (self.asked,)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether there is no device but the host."""
+        return self.device.type == "cpu"
+
+    def room(self) -> AbstractContextManager[None]:
+        """The memory budget is that of the device, for the duration of a `with` block."""
+        return room_on(str(self.device))
 
     def carry(self, arrays: Sequence[Any]) -> list[Any]:
         """The arrays as tensors, perhaps still on their way; None stays None."""
@@ -140,6 +171,14 @@ class Carrier:
             for part in tensors:
                 if part is not None:
                     part.record_stream(stream)
+
+
+@lru_cache(maxsize=8)
+def carrier_here(name: str) -> Carrier:
+    """The carrier to a device of whatever process this is, or to its host where there is none: then it is `on_host`."""
+    carrier = Carrier(device_here(name) or "cpu")
+    carrier.asked = name
+    return carrier
 
 
 def to_device(part: Tensor | None, device: object) -> Tensor | None:
