@@ -1,4 +1,4 @@
-"""Who learns from pictures beside us, for our seconds of the processors: a convolutional network, trees, a network."""
+"""Who learns from pictures beside us, for the seconds that we took: a convolutional network, trees, a network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Network:
         import torch
         from torch import nn
 
-        begun = time.process_time()
+        begun = time.perf_counter()
         torch.manual_seed(0)
         self.model = nn.Sequential(
             nn.Conv2d(1, 32, 5, padding=2), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
@@ -35,7 +35,7 @@ class Network:
         self.model.train()
         while True:
             for rows in torch.randperm(len(y)).split(BATCH):
-                share = (time.process_time() - begun) / self.seconds
+                share = (time.perf_counter() - begun) / self.seconds
                 if share >= 1.0:
                     return self
                 for group in best.param_groups:  # up for a third of the time, then down to nothing
@@ -69,10 +69,10 @@ class Trees:
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         import lightgbm
 
-        begun = time.process_time()
+        begun = time.perf_counter()
 
         def stop(state: Any) -> None:
-            if time.process_time() - begun > self.seconds:
+            if time.perf_counter() - begun > self.seconds:
                 raise lightgbm.callback.EarlyStopException(state.iteration, [])
 
         self.model = lightgbm.LGBMClassifier(n_estimators=2000, verbose=-1, random_state=0)
@@ -92,10 +92,10 @@ class Perceptron:
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         from sklearn.neural_network import MLPClassifier
 
-        begun, scaled = time.process_time(), X.astype(np.float32) / 255
+        begun, scaled = time.perf_counter(), X.astype(np.float32) / 255
         self.model = MLPClassifier((256,), batch_size=BATCH, random_state=0)
         labels = np.unique(y)
-        while time.process_time() - begun < self.seconds:
+        while time.perf_counter() - begun < self.seconds:
             self.model.partial_fit(scaled, y, classes=labels)
         return self
 

@@ -65,12 +65,12 @@ def subtract_product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
     )
 
 
-def divide_by_triangle(r: np.ndarray, c: np.ndarray) -> None:
-    """R'^-1 C in the place of C, with R upper triangular."""
+def divide_by_triangle(r: np.ndarray, c: np.ndarray, turned: bool = True) -> None:
+    """R'^-1 C, or R^-1 C, in the place of C, with R upper triangular."""
     whole = [ctypes.byref(ctypes.c_int(size)) for size in (*c.shape, _step(r), _step(c))]
     one = ctypes.byref(_scalar(r)(1.0))
     _routine("trsm", r.dtype.char, 11)(
-        b"L", b"U", b"T", b"N", *whole[:2], one, r.ctypes.data, whole[2], c.ctypes.data, whole[3]
+        b"L", b"U", b"T" if turned else b"N", b"N", *whole[:2], one, r.ctypes.data, whole[2], c.ctypes.data, whole[3]
     )
 
 

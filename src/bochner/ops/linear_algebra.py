@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from ..arrays import Array
 from . import threads
@@ -21,6 +21,7 @@ from .blas import product as tiled_product
 from .dispatch import op
 
 TILE = 512  # columns that are the work of one thread
+SWEPT = 1024  # columns of a lot that a thread passes over at a time in a solution
 ROWS = 384  # of a lot: enough for BLAS to be near its best, few enough for their corner, which one thread makes
 
 
@@ -127,17 +128,15 @@ class FactorInLots(Factor):
 
     def solve(self, columns: Array) -> np.ndarray:
         size = _largest(columns)
-        parts = self._forwards(columns, size)
-        multiply, divide = blas.get_blas_funcs(("gemm", "trsm"), dtype=self.lots[0].dtype if self.lots else np.float64)
-        for k in reversed(range(len(parts))):
-            for j in range(k + 1, len(parts)):
-                parts[k] = multiply(-1.0, self.columns(k, j), parts[j], beta=1.0, c=parts[k], overwrite_c=1)
-            parts[k] = divide(1.0, self.columns(k, k), parts[k], overwrite_b=1)
-        return _joined(parts, size / self.scale, columns)
+        with threads.blas_limited():
+            made = self._backwards(self._forwards(columns, size))
+        return _enlarged(made, size / self.scale, columns)
 
     def half_solve(self, columns: Array) -> np.ndarray:
         size = _largest(columns)
-        return _joined(self._forwards(columns, size), size / np.sqrt(self.scale), columns)
+        with threads.blas_limited():
+            made = self._forwards(columns, size)
+        return _enlarged(made, size / np.sqrt(self.scale), columns)
 
     def leading(self, rows: int) -> FactorInLots:
         kept = [(lot, rows - k * len(self.lots[0])) for k, lot in enumerate(self.lots)]
@@ -157,18 +156,46 @@ class FactorInLots(Factor):
         diagonal = self.diagonal
         return 2.0 * float(np.sum(np.log(diagonal))) + len(diagonal) * float(np.log(self.scale))
 
-    def _forwards(self, columns: Array, size: np.ndarray) -> list[np.ndarray]:
-        """R'^-1 times columns over their sizes, as many rows at a time as the lots have."""
-        parts: list[np.ndarray] = []
-        for k, lot in enumerate(self.lots):
-            start = k * len(self.lots[0])
-            rows = columns[start : start + len(lot)]
-            part = np.array((rows if rows.ndim == 2 else rows[:, None]) / size, dtype=lot.dtype, order="F")
-            for j, done in enumerate(parts):
-                subtract_product(self.columns(j, k), done, part)
-            divide_by_triangle(self.columns(k, k), part)
-            parts.append(part)
-        return parts
+    def _around(self, k: int, made: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of what is solved for, the rows of a lot, and those below; and what of the lot is right of its corner."""
+        start, height = k * len(self.lots[0]), len(self.lots[k])
+        return made[start : start + height], made[start + height :], self.lots[k][:, height:]
+
+    def _divided(self, k: int, rows: np.ndarray, turned: bool) -> np.ndarray:
+        found = np.array(rows, order="F")
+        divide_by_triangle(self.columns(k, k), found, turned)
+        return found
+
+    def _forwards(self, columns: Array, size: np.ndarray) -> np.ndarray:
+        """R'^-1 times columns over their sizes: what a lot has found is taken out of all rows below."""
+        dtype = self.lots[0].dtype if self.lots else np.float64
+        made = np.array((columns if columns.ndim == 2 else columns[:, None]) / size, dtype=dtype, order="C")
+        for k in range(len(self.lots)):
+            here, below, right = self._around(k, made)
+            here[:] = self._divided(k, here, turned=True)
+            threads.run([partial(_subtract, right, here, below, start) for start in range(0, len(below), SWEPT)])
+        return made
+
+    def _backwards(self, made: np.ndarray) -> np.ndarray:
+        """R^-1 times what was made, in its place."""
+        for k in reversed(range(len(self.lots))):
+            here, below, right = self._around(k, made)
+            parts: dict[int, np.ndarray] = {}
+            threads.run([partial(_multiply, right, below, start, parts) for start in range(0, len(below), SWEPT)])
+            for _, part in sorted(parts.items()):  # in order, so that the bits do not hang on threads
+                here -= part
+            here[:] = self._divided(k, here, turned=False)
+        return made
+
+
+def _subtract(right: np.ndarray, here: np.ndarray, below: np.ndarray, start: int) -> None:
+    """What a lot has found, taken out of some rows below."""
+    below[start : start + SWEPT] -= right[:, start : start + SWEPT].T @ here
+
+
+def _multiply(right: np.ndarray, below: np.ndarray, start: int, parts: dict[int, np.ndarray]) -> None:
+    """What some rows below have found, as the rows of a lot will have it."""
+    parts[start] = right[:, start : start + SWEPT] @ below[start : start + SWEPT]
 
 
 def _largest(columns: Array) -> np.ndarray:
@@ -177,14 +204,10 @@ def _largest(columns: Array) -> np.ndarray:
     return np.where((largest > 0.0) & np.isfinite(largest), largest, 1.0)
 
 
-def _joined(parts: list[np.ndarray], size: np.ndarray, like: Array) -> np.ndarray:
-    """The parts times the sizes of their columns, in float64 and in the shape of `like`; they are used up."""
-    out, start = np.empty(like.shape), 0
-    while parts:
-        part = parts.pop(0)
-        rows = out[start : start + len(part)]
-        np.multiply(part.reshape(rows.shape), size, out=rows)
-        start += len(part)
+def _enlarged(made: np.ndarray, size: np.ndarray, like: Array) -> np.ndarray:
+    """Columns times their sizes, in float64 and in the shape of `like`."""
+    out = np.empty(like.shape)
+    np.multiply(made.reshape(like.shape), size, out=out)
     return out
 
 
