@@ -47,8 +47,8 @@ def run(components: int = 2000, seed: int = 0) -> list[dict[str, Any]]:
         measure("plain ridge", 64, RidgeClassifierCV(np.logspace(-7, 1, 9)), *data),
         measure("exact RBF SVM", len(data[0]), SVC(C=10.0), *data),
     ]
-    auto = AutoClassifier(budget=BUDGET, random_state=seed)
-    rows.append(measure("AutoClassifier", len(data[0]), auto, *data))
+    auto = AutoClassifier(budget=BUDGET, random_state=seed, image_shape=(8, 8))
+    rows.append(measure("AutoClassifier, told of pictures", len(data[0]), auto, *data))
     for basis in bases:
         name = type(basis).__name__ + (f", {basis.precision}" if basis.precision else "")
         rows.append(measure(name, basis.n_components, RandomFeatureClassifier(basis, random_state=seed), *data))

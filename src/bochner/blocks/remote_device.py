@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic
@@ -29,7 +29,7 @@ def works_elsewhere(rows: object) -> bool:
 class HostPickler(pickle.Pickler):
     """Tensors travel as arrays, and are tensors of the host where they arrive: not all have the same devices."""
 
-    def reducer_override(self, value: object) -> Any:
+    def reducer_override(self, value: object) -> tuple[Callable[..., Array], tuple[np.ndarray]]:
         return (host_tensor, (to_numpy(value),)) if is_torch(value) else NotImplemented
 
 
@@ -44,7 +44,7 @@ class Travelling(Generic[P]):
     def __init__(self, value: P, without_device: bool, landed: bool = False) -> None:
         self.value, self.without_device, self.landed = value, without_device, landed
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         packed = io.BytesIO()
         HostPickler(packed, protocol=pickle.HIGHEST_PROTOCOL).dump(self.value)
         return Travelling.unpacked, (packed.getvalue(), self.without_device)
