@@ -7,7 +7,6 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import is_torch, like
@@ -34,6 +33,7 @@ from .checks import (
 )
 from .feature_fit import fit_features, refit_metric
 from .fitted import FittedFeatureModel
+from .job_words import described
 from .parameters import adds_rows, new_basis
 from .partial_fit import add_rows, merged, train_on, truncated, without_rows
 from .preparation import DataSummary, OpenJournal, Preparation, PreparedData, given_data
@@ -349,12 +349,3 @@ def taken_from(X: RowsLike, y: VectorLike | None, target: str | None) -> tuple[A
     if target is not None:
         raise ValueError("the blocks have their own targets: give target to bochner.read.")
     return X, y
-
-
-def described(value: object) -> str:
-    """A parameter in words that are the same in another process: generators are told by their kind alone."""
-    if isinstance(value, np.random.RandomState | np.random.Generator):
-        return type(value).__name__
-    if type(value).__repr__ is object.__repr__:  # it would tell a place in memory
-        return f"{type(value).__qualname__}({vars(value) if hasattr(value, '__dict__') else ''})"
-    return repr(value)
