@@ -79,8 +79,8 @@ def may_be_kept(size: int) -> bool:
 # ---- the choice of a solver for least squares ----
 
 
-def choose_exact(rows: int, features: int) -> tuple[str, str]:
-    """Fewer rows than features is the dual's case, if its matrix fits in memory."""
+def choose_exact(rows: int, features: int, of_tensors: bool = False) -> tuple[str, str]:
+    """Fewer rows than features is the dual's case, if its matrix fits in memory. A triangle is numpy's alone."""
     budget, gram, kernel = memory_budget(), gram_bytes(features), kernel_bytes(rows)
     if rows < features and kernel <= budget:
         return "dual", f"{rows:,} rows are fewer than {features:,} features"
@@ -88,7 +88,7 @@ def choose_exact(rows: int, features: int) -> tuple[str, str]:
         return "cholesky", "the Gram matrix fits in memory"
     if kernel <= budget:
         return "dual", "the kernel matrix fits in memory, the Gram matrix does not"
-    if triangle_bytes(features) <= budget:
+    if not of_tensors and triangle_bytes(features) <= budget:
         return "triangle", "one triangle of the Gram matrix fits in memory, a whole one with its folds does not"
     needs = f"{gram / 1e9:.1f} GB for the Gram and {kernel / 1e9:.1f} GB for the kernel matrix"
     return "cg", f"neither fits {budget / 1e9:.1f} GB: {needs}"

@@ -20,6 +20,7 @@ from bochner import (
     config_context,
 )
 from bochner.arrays import to_numpy
+from bochner.models.parameters import ModelParameters
 from helpers.cases import CASES, SPARSE
 from helpers.devices import DEVICE, tensor
 from helpers.places import ROOT
@@ -256,6 +257,29 @@ def test_only_samples_leave_torch(torch):
         arrays.to_host(rows)
 
 
+def test_where_sums_find_no_room_tensors_are_solved_by_conjugate_gradients(torch):
+    """Of arrays one triangle of the Gram matrix is made, which only numpy has: no block of rows leaves torch for it."""
+    X, y, _ = table(n=1400)
+    model = RandomFeatureRegressor(RandomFourier(1600, bandwidth=2.0, random_state=0), alpha=0.1, linear=False)
+    with config_context(memory="80MB"):
+        theirs, mine = quietly(clone(model), X, y), clone(model)
+        with in_torch(torch, most=1000):
+            quietly(mine, tensor(X), tensor(y))
+    assert "triangle" in theirs.solution_.method
+    assert mine.solution_.method == "conjugate gradients"
+    require_close(torch, mine.predict(tensor(X)), theirs.predict(X), 1e-5)
+
+
+def test_a_device_gets_no_triangle_either():
+    """Not by itself, nor by name: it is refused before the device is looked for."""
+    with pytest.raises(ValueError, match=r"solver='triangle': leave out device.*'cholesky', 'dual', 'cg'\.$"):
+        RandomFeatureRegressor(solver="triangle", device="cuda").fit(*table(n=30)[:2])
+    for device in (None, "cpu", "cuda"):
+        parameters = ModelParameters.of(RandomFeatureRegressor(device=device).get_params(deep=False), False)
+        solver, _ = parameters._chosen(60_000, 18_000, parameters.device == "cuda")
+        assert solver.name == ("cg" if device == "cuda" else "triangle")
+
+
 # ---- what a model holds, and where it goes ----
 
 
@@ -365,6 +389,11 @@ def test_what_is_refused(torch, tmp_path):
     basis = RandomFourier(20, random_state=0)
     refused = [
         (RandomFeatureRegressor(basis, solver="sgd"), targets, r"no torch version of solver='sgd'"),
+        (
+            RandomFeatureRegressor(basis, solver="triangle"),
+            targets,
+            r"no torch version of solver='triangle'.* with solver 'cholesky', 'dual', 'cg'\.$",
+        ),
         (RandomFeatureRegressor(basis, loss="huber"), targets, r"no torch version of loss='huber'"),
         (RandomFeatureRegressor(basis, max_coefficient=1.0), targets, r"no torch version of max_coefficient"),
         (

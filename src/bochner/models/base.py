@@ -146,9 +146,11 @@ class RandomFeatureModel(FittedFeatureModel):
         if device in (None, "cpu") or is_torch(getattr(blocks, "X", None)):
             return ready
         if works_elsewhere(blocks):
-            return ready._replace(blocks=RemoteDeviceBlocks(blocks, carrier_here(str(device)), Carrier("cpu")))
-        stays = isinstance(blocks, MemoryBlocks) and fits([blocks.X, blocks.y, blocks.weight], str(device))
-        return ready._replace(blocks=on_device(blocks, Carrier(str(device)), stays))
+            there: Blocks = RemoteDeviceBlocks(blocks, carrier_here(str(device)), Carrier("cpu"))
+        else:
+            stays = isinstance(blocks, MemoryBlocks) and fits([blocks.X, blocks.y, blocks.weight], str(device))
+            there = on_device(blocks, Carrier(str(device)), stays)
+        return ready._replace(blocks=there, of_tensors=True)
 
     def _job(self, blocks: Blocks) -> dict[str, Any]:
         """What must be the same for a fit to be taken up again: all but who does the work, and how it is shown."""

@@ -117,7 +117,7 @@ def fit_features(
     chosen = choose_design(parameters, ready, recipe) if chosen is None else chosen
     while True:
         design, outputs = chosen.design, ready.targets.outputs
-        solver, reason = parameters.solver_for(design, ready.blocks.n_rows)
+        solver, reason = parameters.solver_for(design, ready.blocks.n_rows, ready.of_tensors)
         problem = replace(parameters.problem(design, ready.blocks, outputs), journal=ready.remember)
         solved, sums, held_out = fit_problem(problem, solver, reason)
         trouble = ""

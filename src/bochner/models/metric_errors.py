@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import ops
+from ..arrays import is_torch
 from ..bases.design import Design
 from ..blocks import Block, MemoryBlocks
 from ..costs import FOLDS
@@ -60,7 +61,7 @@ def by_held_out(parameters: ModelParameters, design: Design, block: Block) -> Ju
     folds = fold_of(block, FOLDS)
     known, left = block.only(folds != 0), block.only(folds == 0)
     problem = parameters.problem(design, MemoryBlocks(*known[:3]), known.y.shape[1])
-    solution = fit_problem(problem, *parameters.solver_for(design, known.X.shape[0])).fit.solution
+    solution = fit_problem(problem, *parameters.solver_for(design, known.X.shape[0], is_torch(known.X))).fit.solution
     weights = times_columns(design.scale_, solution.coefficients)
     scores = ops.scores(design.features(left.X), weights) + solution.intercepts
     weight = np.ones(len(scores)) if left.weight is None else left.weight

@@ -114,9 +114,12 @@ class ModelParameters:
         """Whether the solver takes steps on batches of rows."""
         return trains_on_batches(self.solver, self.loss)
 
-    def solver_for(self, design: Design, rows: int) -> tuple[Solver, str]:
+    def solver_for(self, design: Design, rows: int, of_tensors: bool = False) -> tuple[Solver, str]:
         """The solver for so many rows, and why."""
-        return choose_solver(self.solver, self.loss, self.max_coefficient, rows, design.n_components)
+        return self._chosen(rows, design.n_components, of_tensors)
+
+    def _chosen(self, rows: int, features: int, of_tensors: bool) -> tuple[Solver, str]:
+        return choose_solver(self.solver, self.loss, self.max_coefficient, rows, features, of_tensors)
 
     def samples(self, rows: int, columns: int) -> tuple[tuple[int, int], ...]:
         """Samples, (how many, seed), of so many rows that metric and solver will take: the first pass draws them."""
@@ -124,7 +127,7 @@ class ModelParameters:
         if not isinstance(fewest, int | np.integer) or fewest < 1:
             return ()  # which the fit of the basis refuses
         most = int(fewest) + (0 if self.linear is False else 2 * columns)  # as many as linear parts have
-        solver, _ = choose_solver(self.solver, self.loss, self.max_coefficient, rows, most)
+        solver, _ = self._chosen(rows, most, self.device not in (None, "cpu"))
         rounds = () if self.metric is None else (sampled_for_rounds(columns),)
         return *rounds, *solver.samples(int(fewest), most)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..arrays import Array, Rows, constant, places, to_host
+from ..arrays import Array, Rows, constant, is_torch, places, to_host
 from ..bases.heuristics import SAMPLE
 from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks, SampledBlocks, SumOf
 from ..blocks.base import RowsLike
@@ -38,7 +38,7 @@ SAMPLES = ((trials.TRIED, 3), (CALIBRATED, 9), (PROBE, 2), (MEASURED, 11))
 class PreparedData(NamedTuple):
     """Blocks with coded targets and weights; sampled rows, on the host, and the largest |x| for the basis.
 
-    targets : the encoder that coded them.
+    targets : the encoder that coded them. of_tensors : whether fits are given the rows as tensors.
     """
 
     blocks: Blocks
@@ -46,6 +46,7 @@ class PreparedData(NamedTuple):
     largest: float
     journal: Journal | None
     targets: TargetEncoder
+    of_tensors: bool = False
 
     def remember(self, make: Callable[[], Value]) -> Value:
         """A value that is the same if the work is taken up again."""
@@ -149,7 +150,8 @@ class Preparation:
             blocks = CheckpointedBlocks(blocks, journal)
         if weight is not None and (weight == 0).any():
             blocks = blocks.map(present_rows, present=int((weight != 0).sum()))
-        return PreparedData(blocks, to_host(summary.sample.rows), summary.sample.largest, journal, encoder)
+        sample = summary.sample
+        return PreparedData(blocks, to_host(sample.rows), sample.largest, journal, encoder, is_torch(X))
 
     def blocks(self, blocks: Blocks) -> PreparedData:
         """Blocks: a summary, then each block is checked and coded as it comes."""

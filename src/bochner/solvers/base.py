@@ -175,6 +175,8 @@ class Solver(ABC):
         Whether it learns the scale of a loss that has one.
     exact : bool
         Whether its solution does not depend on the units of targets, which are then left as they are.
+    takes_tensors : bool
+        Whether it solves problems whose rows are tensors, in torch and on their device.
     works_on : {'rows', 'sums', 'kernel', 'triangle'}
         What it needs of the rows: all of them, their moments alone, their kernel matrix, or a triangle of moments.
     on_batches : bool
@@ -188,6 +190,7 @@ class Solver(ABC):
     bounded: ClassVar[bool] = False
     learns_scale: ClassVar[bool] = False
     exact: ClassVar[bool] = False
+    takes_tensors: ClassVar[bool] = False
     works_on: ClassVar[str] = "rows"
     on_batches: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False

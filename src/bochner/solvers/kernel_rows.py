@@ -47,6 +47,7 @@ class Dual(Solver):
     name = "dual"
     needs = frozenset({"quadratic"})
     exact = True
+    takes_tensors = True
     works_on = "kernel"
     holds_out = True
 

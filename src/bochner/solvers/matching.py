@@ -84,24 +84,29 @@ def require_combination(loss: Loss, asked: str | SolverLike, max_coefficient: fl
 def require_torch(
     loss: Loss, asked: str | SolverLike, max_coefficient: float | None, device: str | None = None
 ) -> None:
-    """Refuse for tensors, or on a device, what works on numpy arrays alone: all but exact least squares."""
-    exact, rows, lacking = [solver.name for solver in TABLE if solver.exact], candidates_for(asked), ""
+    """Refuse for tensors, or on a device, what works on numpy arrays alone: all but some ways to least squares."""
+    in_torch, rows, lacking = [solver.name for solver in TABLE if solver.takes_tensors], candidates_for(asked), ""
     if max_coefficient is not None:
         lacking = "max_coefficient"
     elif not loss.quadratic:
         lacking = option("loss", name_of(loss))
-    elif rows and not any(solver.exact for solver in rows):
+    elif rows and not any(solver.takes_tensors for solver in rows):
         lacking = option("solver", rows[0].name)
     if lacking:
         instead = "give numpy arrays, X.numpy(force=True)" if device is None else "leave out device"
         raise ValueError(
             f"there is no torch version of {lacking}: {instead}, or use "
-            f"{option('loss', 'squared')} with solver {', '.join(map(repr, exact))}."
+            f"{option('loss', 'squared')} with solver {', '.join(map(repr, in_torch))}."
         )
 
 
 def choose_solver(
-    asked: str | SolverLike, loss: Loss, max_coefficient: float | None, rows: int, features: int
+    asked: str | SolverLike,
+    loss: Loss,
+    max_coefficient: float | None,
+    rows: int,
+    features: int,
+    of_tensors: bool = False,
 ) -> tuple[Solver, str]:
     """The solver, and why."""
     suited = [solver for solver in candidates_for(asked) if not missing(loss, solver)]
@@ -112,7 +117,7 @@ def choose_solver(
     if not loss.quadratic:
         first = next(solver for solver in TABLE if not missing(loss, solver))
         return first, f"the way to the optimum of the {name_of(loss).replace('_', ' ')} loss"
-    name, reason = choose_exact(rows, features)
+    name, reason = choose_exact(rows, features, of_tensors)
     return named(name)[0], reason
 
 

@@ -56,6 +56,7 @@ class ConjugateGradient(Solver):
     name = "cg"
     needs = frozenset({"quadratic"})
     exact = True
+    takes_tensors = True
     holds_out = True
 
     def samples(self, fewest: int, most: int) -> tuple[tuple[int, int], ...]:

@@ -29,6 +29,7 @@ class Cholesky(Solver):
     name = "cholesky"
     needs = frozenset({"quadratic"})
     exact = True
+    takes_tensors = True
     works_on = "sums"
     holds_out = True
 
