@@ -45,7 +45,7 @@ def test_readme_code_runs():
         exec(compile(block, "README.md", "exec"), {})
 
 
-@pytest.mark.parametrize("page", ["auto", "embedding", "metric", "tables", "two_sample"])
+@pytest.mark.parametrize("page", ["auto", "embedding", "metric", "pictures", "tables", "two_sample"])
 def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("matplotlib").use("agg")

@@ -1,5 +1,6 @@
 """Features of patches: against the slow and obvious definition, in integers and floats, of pictures of every shape."""
 
+import copy
 import pickle
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from bochner import (
+    BasisUnion,
     GatedLinear,
     PatchFeatures,
     RandomBins,
@@ -26,6 +28,7 @@ from bochner.models.saving import PARTS
 from bochner.ops import native
 from helpers import contracts
 from helpers.cases import PICTURES
+from helpers.measured import measured
 
 SHAPES = [  # picture, patch, stride, grid: odd sizes, one patch, one pixel, colour, strides that leave a rim
     ((9, 7), 3, 1, 2), ((8, 11), 4, 3, 2), ((5, 5), 5, 1, 1), ((1, 1, 4), 1, 1, 1), ((6, 8, 3), 3, 2, 2),
@@ -98,7 +101,7 @@ def test_integers_have_the_same_bits_on_every_instruction_set(shape, inner, prec
     assert expected.dtype == (np.int8 if precision == "int8" else np.int16)
     before = native.instruction_set()
     try:
-        for name in native.instruction_sets():
+        for name in [*native.instruction_sets(), native.EMULATED] if native.INSTALLED else []:
             native.use_instruction_set(name)
             assert np.array_equal(basis.transform(X), expected), name
             assert np.array_equal(np.vstack([basis.transform(x[None]) for x in X]), expected), name
@@ -140,6 +143,73 @@ def test_what_a_picture_is_may_be_said_by_its_shape():
     assert np.array_equal(basis.transform(X.reshape(-1, 6, 8, 3)), basis.transform(X))
     with pytest.raises(ValueError, match=r"image_shape=\(6, 8\) has 48 pixels; X has 144 columns"):
         PatchFeatures(image_shape=(6, 8)).fit(X)
+
+
+def test_models_take_pictures_by_their_shape():
+    shape, y = (6, 8, 3), np.arange(60) % 3
+    X = pictures(shape, 60)
+    patches = [PatchFeatures(image_shape=shape, patch_size=size, grid=1, n_filters=6) for size in (2, 3)]
+    for basis in (patches[0], patches[0] + patches[1]):
+        one, other = (
+            RandomFeatureClassifier(basis, alpha=1.0, precision="int8", random_state=0).fit(rows, y)
+            for rows in (X, X.reshape(-1, *shape))
+        )
+        assert np.array_equal(one.decision_function(X), other.decision_function(X.reshape(-1, *shape)))
+        assert np.array_equal(one.basis_.transform(X.reshape(-1, *shape)), one.basis_.transform(X))
+    with pytest.raises(ValueError, match="dim 4"):
+        RandomFeatureClassifier(RandomFourier(20)).fit(X.reshape(-1, *shape), y)
+
+
+@pytest.mark.parametrize("precision", [None, "int8"])
+def test_several_sizes_of_patches_are_a_union(precision, tmp_path):
+    """Each part by itself, side by side: in memory, in files, on every instruction set and with a triangle."""
+    shape, X, y = (9, 7), pictures((9, 7), 80, seed=1), np.arange(80) % 2
+    parts = [PatchFeatures(image_shape=shape, patch_size=s, grid=2, n_filters=5, random_state=s) for s in (3, 5)]
+    both = BasisUnion(parts, precision=precision, weights=[1.0, 1.0]).fit(X)
+    alone = [clone(part).set_params(precision=precision).fit(X) for part in parts]
+    made = both.transform(X)
+    assert np.array_equal(made, np.hstack([part.transform(X) for part in alone]))
+    storage.save(tmp_path / "basis", "basis", 1, both, PARTS)
+    assert np.array_equal(storage.load(tmp_path / "basis", "basis", range(1, 2), PARTS)[1].transform(X), made)
+    if precision is not None:
+        with ops.backend_context("reference"):
+            assert np.array_equal(both.transform(X), made)
+    models = [
+        RandomFeatureClassifier(both, alpha=1.0, solver=solver, random_state=0).fit(X, y)
+        for solver in ("cholesky", "triangle")
+    ]
+    np.testing.assert_allclose(*(model.decision_function(X) for model in models), rtol=1e-4, atol=1e-5)
+
+
+def test_models_that_go_on_from_one_merge():
+    """Filters and spreads are learned from rows, so models that were fitted apart have others."""
+    X, y = pictures((9, 7), 90, seed=1), np.arange(90) % 2
+    basis = PatchFeatures(image_shape=(9, 7), patch_size=3, grid=2, n_filters=5, random_state=0)
+    first = RandomFeatureClassifier(basis, alpha=1.0, precision="int8", random_state=0).partial_fit(X[:30], y[:30])
+    one, other = copy.deepcopy(first).partial_fit(X[30:60], y[30:60]), copy.deepcopy(first)
+    other.partial_fit(X[60:], y[60:]).forget(X[:30], y[:30])
+    whole = copy.deepcopy(first).partial_fit(X[30:], y[30:])
+    assert np.array_equal(one.merge(other).coef_, whole.coef_)
+    apart = RandomFeatureClassifier(basis, alpha=1.0, precision="int8", random_state=0).partial_fit(X[45:], y[45:])
+    with pytest.raises(ValueError, match="copies of one model"):
+        whole.merge(apart)
+
+
+@pytest.mark.slow
+def test_many_features_of_pictures_take_little_memory():
+    """Below twice the pictures and three triangles, with one of the sums and one of a factor."""
+    code = """
+X = (np.random.default_rng(0).integers(0, 256, (16_000, 1, 256)) * np.linspace(0, 1, 256)).astype(np.uint8)[:, 0]
+y = np.arange(len(X)) % 10
+basis = bochner.PatchFeatures(image_shape=(16, 16), patch_size=5, grid=4, precision="int8", random_state=0)
+
+def work(filters):
+    basis.set_params(n_filters=int(filters))
+    bochner.RandomFeatureClassifier(basis, solver="triangle", random_state=0).fit(X, y)
+"""
+    few, many = measured(code, 20, 280)
+    columns = 280 * 2 * 16
+    assert many - few < 2 * 16_000 * 256 + 3 * 2 * columns**2
 
 
 def test_features_do_not_hang_on_light_and_contrast():

@@ -65,6 +65,10 @@ def regressors():
     yield "cells oblique", Kind(fitted(bochner.RandomCells(8, depth=2, oblique=True, precision="int8")), sums=True)
     both = bochner.RandomFourier(4) + bochner.RandomCells(8, depth=2)
     yield "union", Kind(fitted(both.set_params(weights=[1.0, 0.5]), precision="int8"), sums=True)
+    patches = {"image_shape": (3, 1), "patch_size": 1, "grid": 1, "n_filters": 3}
+    yield "patches", Kind(fitted(bochner.PatchFeatures(**patches, precision="int8", copies="both")), sums=True)
+    maxout = bochner.PatchFeatures(bochner.RandomMaxout(), filters="random", **patches)
+    yield "patches in a union", Kind(fitted(maxout + bochner.PatchFeatures(**patches)), sums=True)
     yield "ridge", Kind(fitted(bochner.RandomRidge(6, activation="relu", precision="int8")), sums=True)
     yield "ridge float", Kind(fitted(bochner.RandomRidge(6, activation="tanh"), solver="dual"))
     yield "huber", Kind(fitted(bochner.RandomFourier(6), loss=Huber(1.5)))
@@ -125,6 +129,9 @@ def automatic():
     few = {"max_trials": 2, "random_state": 0}
     yield "auto", Kind(bochner.AutoRegressor(**few).fit(X, np.column_stack([Y, -Y])), y=np.column_stack([Y, -Y]))
     yield "auto classes", Kind(bochner.AutoClassifier(**few).fit(X, THREE), y=THREE)
+    pictures = rng.integers(0, 256, (40, 4, 4))
+    model = bochner.AutoClassifier(**few).fit(pictures, THREE)
+    yield "auto pictures", Kind(model, pictures.reshape(40, -1), THREE)
     frame = FRAME.assign(d=DAYS)
     table = bochner.read(frame.assign(y=Y), target="y", missing="mean")
     yield "auto table", Kind(bochner.AutoRegressor(**few).fit(table), frame)

@@ -452,6 +452,11 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         return self.map_.output_dtype(X)
 
     @property
+    def is_of_pictures(self) -> bool:
+        """Whether a row is a picture, which may also come as an array of its height, width and channels."""
+        return False
+
+    @property
     def copied_places(self) -> np.ndarray | None:
         """Which column stands where in the copies of a row that models are fitted to; None where rows are alone."""
         return None

@@ -23,6 +23,13 @@ def checked_rows(estimator: object, X: Rows, dtypes: Sequence[str], reset: bool)
     return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=False)
 
 
+def laid_in_rows(basis: object, X: Rows) -> Rows:
+    """Pictures (n, height, width) or (n, height, width, channels), each in a row, if a basis is of pictures."""
+    if not getattr(basis, "is_of_pictures", False) or len(getattr(X, "shape", ())) not in (3, 4):
+        return X
+    return X.reshape(X.shape[0], -1)
+
+
 def checked_tensor(estimator: object, X: Array, dtypes: Sequence[str], reset: bool) -> Array:
     """The tensor in one of these dtypes; what scikit-learn refuses of arrays is refused in its words."""
     X = as_rows(X)

@@ -33,6 +33,7 @@ from ..streams import Stream
 from ..typing import MatrixLike, RandomStateLike
 from ..validation import require_choice, require_integer, require_positive
 from .base import MOST_COLUMNS, Basis, Bounds
+from .checking import laid_in_rows
 from .heuristics import different_rows, draw_seed
 
 SAMPLED = 40_000  # patches from which the whitening is learned
@@ -97,7 +98,8 @@ class PatchFeatures(Basis):
     map_ : FeatureMap
         The feature map: immutable, and callable as `map_(X)`.
     filter_places_ : ndarray of shape (n_directions, 2)
-        Sampled picture and patch that each filter was; empty for filters='random'.
+        Which patch of which picture each filter was, among the different pictures of the sample that the fit looked
+        at, in the order of their pixels; empty for filters='random'.
     seed_ : int
         Seed of the draws; with the other fitted numbers it determines the features.
     scale_ : float
@@ -205,6 +207,11 @@ class PatchFeatures(Basis):
     @property
     def quantizes_input(self) -> bool:
         """Whether integer precisions work on 8-bit codes of x."""
+        return True
+
+    @property
+    def is_of_pictures(self) -> bool:
+        """Whether a row is a picture, which may also come as an array of its height, width and channels."""
         return True
 
     @property
@@ -363,8 +370,7 @@ class PatchFeatures(Basis):
         raise ValueError("there is no bound for pooled features of patches: ask the basis on patches.")
 
     def _checked(self, X: MatrixLike, reset: bool = False) -> Rows:
-        pictures = len(getattr(X, "shape", ())) > 2
-        return super()._checked(X.reshape(len(X), -1) if pictures else X, reset)  # type: ignore[union-attr,arg-type]
+        return super()._checked(laid_in_rows(self, X), reset)
 
     def _with_map(self, resized: Any) -> Self:
         other = copy(self)

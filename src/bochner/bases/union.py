@@ -18,7 +18,7 @@ from ..maps.union import is_sparse
 from ..typing import RandomStateLike
 from ..validation import require_choice, require_finite
 from .base import MOST_COLUMNS, Basis, Bounds
-from .checking import checked_rows
+from .checking import checked_rows, laid_in_rows
 from .heuristics import draw_seed
 
 APART = 1_000_003  # between the seeds of parts: of one kind they must not draw the same
@@ -143,6 +143,11 @@ class BasisUnion(Basis):
         return any(part.has_units for part in self.parts)
 
     @property
+    def is_of_pictures(self) -> bool:
+        """Whether all parts are of pictures."""
+        return all(part.is_of_pictures for part in self.parts)
+
+    @property
     def copied_places(self) -> np.ndarray | None:
         """Those of the parts, which must agree."""
         first, *others = (part.copied_places for part in self.parts)
@@ -183,7 +188,7 @@ class BasisUnion(Basis):
 
     def _checked(self, X: Rows, reset: bool = False) -> Rows:
         bytes_too = ["uint8", "int8"] if self.is_integer else []  # parts look closer at what they are given
-        return checked_rows(self, X, ["float64", "float32", *bytes_too], reset)
+        return checked_rows(self, laid_in_rows(self, X), ["float64", "float32", *bytes_too], reset)
 
     @property
     def bounds(self) -> Bounds:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ..arrays import Array, Rows, cast, constant, is_torch, like, to_numpy
-from ..bases.checking import checked_rows
+from ..bases.checking import checked_rows, laid_in_rows
 from ..blocks import Block, Blocks, Recipe, SparseRecipe, encoded_frame, frame_blocks, rows_per_block, target_values
 from ..blocks.base import RowsLike
 from ..lazy import collections, is_lazy
@@ -114,11 +114,12 @@ def rows_to_predict(
 
 def check_rows(estimator: BaseEstimator, X: RowsLike, dtypes: Dtypes) -> Rows:
     """Rows to predict: finite numbers of the columns of the fit."""
+    X = laid_in_rows(getattr(estimator, "basis", None), X)
     if is_torch(X):
         return check_tensor(estimator, X, dtypes, reset=False)
     recipe = recipe_of(estimator)
     if recipe is not None:
-        return recipe.encode(X)  # type: ignore[arg-type]
+        return recipe.encode(X)
     require_numbers(X)
     X = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=list(dtypes), ensure_all_finite=False)
     require_finite(X)
@@ -129,6 +130,7 @@ def check_rows_and_targets(
     estimator: BaseEstimator, X: MatrixLike, y: VectorLike | None, dtypes: Dtypes, *, reset: bool, y_numeric: bool
 ) -> tuple[Rows, Array]:
     """Rows and targets of a fit; the first ones, if `reset`, tell the columns."""
+    X = laid_in_rows(getattr(estimator, "basis", None), X)
     if is_torch(X):
         X = check_tensor(estimator, X, dtypes, reset)
         return X, checked_targets(y, X)

@@ -90,7 +90,8 @@ def merged(mine: FeatureFit, other: FeatureFit, loss: Loss) -> FeatureFit:
     if mine.summed.identity() != other.summed.identity():
         raise ValueError(
             "only models with identical fitted bases merge (same seed, and the same numbers for bandwidth, scale "
-            "and radius): give random_state and bandwidth as numbers."
+            "and radius): give random_state and bandwidth as numbers, or let both go on from copies of one model, as "
+            "bases that learn from rows must (patches of pictures, metrics)."
         )
     mine.targets.require_same(other.targets)
     shift = mine.targets.shift_from(other.targets)
