@@ -300,7 +300,7 @@ def test_intervals_hold_what_they_promise(solver):
 # ---- equivariance ----
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg"])
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "triangle", "cg"])
 def test_shifting_and_scaling_y_shifts_and_scales_predictions(solver):
     data = made("lognormal", False)
     predictions = [
@@ -326,7 +326,7 @@ def test_the_units_of_columns_do_not_matter(precision, labels):
 
 
 @pytest.mark.parametrize("labels", [False, True])
-@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg"])
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "triangle", "cg"])
 def test_a_constant_factor_of_weights_changes_nothing(solver, labels):
     data = made("wild weights", labels)
     kind_of_model = RandomFeatureClassifier if labels else RandomFeatureRegressor
@@ -340,7 +340,7 @@ def test_a_constant_factor_of_weights_changes_nothing(solver, labels):
         np.testing.assert_allclose(other, scores[0], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg"])
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "triangle", "cg"])
 def test_nor_does_it_change_what_they_are_worth(solver):
     """Deviations, probabilities and exact kernels: a mean weight is one row where the penalty is chosen."""
     numbers, labels = made("wild scales", False), made("wild scales", True)
@@ -351,7 +351,7 @@ def test_nor_does_it_change_what_they_are_worth(solver):
         if solver == "dual":
             found.append(KernelRidgeClassifier().fit(labels.X, labels.y, weight).predict_proba(labels.X_test))
             found.append(KernelRidgeRegressor().fit(numbers.X, numbers.y, weight).predict(numbers.X_test))
-        if solver != "cg":  # which has no matrix to take deviations from
+        if solver not in ("triangle", "cg"):  # which have no matrix to take deviations from
             model = RandomFeatureRegressor(RandomFourier(80), solver=solver, random_state=0)
             found.append(model.fit(numbers.X, numbers.y, weight).predict(numbers.X_test, return_std=True)[1])
         if weight is None:
@@ -361,7 +361,7 @@ def test_nor_does_it_change_what_they_are_worth(solver):
 
 
 @pytest.mark.parametrize("labels", [False, True])
-@pytest.mark.parametrize("solver", ["cholesky", "dual"])
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "triangle"])
 def test_rows_repeated_or_weighted_or_in_another_order(solver, labels):
     """Also with the penalty chosen: folds go by what a row holds, candidates by all squares."""
     data, rng = made("student 2", labels), np.random.default_rng(1)
@@ -376,7 +376,7 @@ def test_rows_repeated_or_weighted_or_in_another_order(solver, labels):
 
 
 @pytest.mark.parametrize("precision", [None, "int8", "int14"])
-@pytest.mark.parametrize("solver", ["cholesky", "dual", "cg"])
+@pytest.mark.parametrize("solver", ["cholesky", "dual", "triangle", "cg"])
 def test_weights_are_repetitions_where_nothing_is_learned_from_a_sample(solver, precision):
     """The step of integers is learned from 500 rows: with more of them, repeated rows have another sample."""
     random = np.random.default_rng(0)

@@ -60,7 +60,7 @@ def test_native_equals_reference_bit_for_bit(name, chosen_set):
 
 
 PRODUCTS = ("project", "project_cos_sin", "project_maxout", "project_winners", "project_lookup", "gram", "dense_maxout",
-            "cross", "scores")  # fmt: skip
+            "cross", "scores", "project_threshold", "pooled_threshold", "pooled_maxout", "patches")  # fmt: skip
 
 
 @pytest.mark.parametrize("chosen_set", SETS, indirect=True)

@@ -2,7 +2,8 @@
 
 Each contestant learns in a process of its own from the 60,000 pictures of MNIST or Fashion-MNIST, whose IDX files are
 under BOCHNER_DATA, and is told by its seconds, its test error and its peak memory. Networks and trees learn for as many
-seconds as our first entry took, so nothing else may work on the machine.
+seconds as our first entry took, so nothing else may work on the machine. Peers that are not installed do not enter;
+the packages of the record tell.
 """
 
 from __future__ import annotations

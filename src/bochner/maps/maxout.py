@@ -168,8 +168,12 @@ class MaxoutMap(UnitMap):
             h = self._pool(ops.project(X, weights[0]), weights[1])
         return ops.rescale(h - centre[:, None], *scale)
 
+    @property
+    def pools_at_once(self) -> bool:
+        return self.is_integer and self.is_plain
+
     def apply_pooled(self, X: Rows, weights: Weights, cells: Array, grid: int, largest: bool) -> Array:
-        if not (self.is_integer and self.is_plain):
+        if not self.pools_at_once:
             return super().apply_pooled(X, weights, cells, grid, largest)
         scale = (self.multiplier, self.rescale_shift, self.limit)
         return ops.pooled_maxout(X, weights[0], self.pool_size, self._integer_centre(X), *scale, cells, grid, largest)

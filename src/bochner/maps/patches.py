@@ -234,7 +234,7 @@ class PatchMap(FeatureMap):
         return out
 
     def _pictures_at_once(self, units: int) -> int:
-        wide = 1 if self.is_integer else 3 * self.map.first_column(units)
+        wide = 1 if self.map.pools_at_once else 3 * self.map.first_column(units)  # projections and features
         return max(1, AT_ONCE // (self.geometry.count * (self.geometry.pixels_of_patch + wide)))
 
     def _column(self, unit: int) -> int:

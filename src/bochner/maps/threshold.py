@@ -69,8 +69,12 @@ class ThresholdMap(UnitMap):
     def apply_integer(self, X: Rows, weights: Weights) -> Array:
         return ops.project_threshold(X, weights[0], *self.integers)
 
+    @property
+    def pools_at_once(self) -> bool:
+        return self.is_integer
+
     def apply_pooled(self, X: Rows, weights: Weights, cells: Array, grid: int, largest: bool) -> Array:
-        if not self.is_integer:
+        if not self.pools_at_once:
             return super().apply_pooled(X, weights, cells, grid, largest)
         return ops.pooled_threshold(X, weights[0], *self.integers, cells, grid, largest)
 

@@ -229,6 +229,11 @@ class UnitMap(FeatureMap):
         """
         return ops.pooled((self.apply_integer if self.is_integer else self.apply)(X, weights), cells, grid, largest)
 
+    @property
+    def pools_at_once(self) -> bool:
+        """Whether features of patches are pooled as they are made, and never held."""
+        return False
+
     def is_fused(self, X: Array) -> bool:
         """Say whether one op makes all features of dense rows, and holds no more than they are.
 

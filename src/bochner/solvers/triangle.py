@@ -19,7 +19,7 @@ import scipy.sparse
 from .. import ops
 from ..arrays import Array, cast, is_csr, like, to_host
 from ..blocks import Aggregate, Block
-from ..costs import FOLDS
+from ..costs import FOLDS, SIZES
 from ..maps import FeatureMap
 from ..moments import Moments, small_sums
 from ..ops import threads
@@ -32,7 +32,7 @@ from .problem import Problem, fold_of
 
 TOLERANCE, ROUGH = 1e-9, 1e-3  # relative residuals: of the solution, and of models that judge penalties
 MOST = 200  # iterations, after which a factor of the matrix itself is made
-SUM_ROWS = 8192  # rows of a block: the sums are read and written once for each
+SUM_ROWS, SUM_BYTES = 8192, 1 << 28  # of the features of a block: the sums are read and written once for each
 PIECE = 512  # rows of a lot that one thread multiplies in float64
 EXACT_SQUARES, EXACT_SUM = 127**2, 2**31  # of 8-bit features: so many rows fit sums of 32 bits
 
@@ -107,6 +107,7 @@ class TriangleOf(Aggregate[TriangleSums]):
     all_rows: int
     is_exact: bool
     leaves_out: bool
+    copies: int = 1  # of each row that is read
 
     @property
     def width(self) -> float:
@@ -114,7 +115,8 @@ class TriangleOf(Aggregate[TriangleSums]):
 
     @property
     def rows(self) -> int:
-        return SUM_ROWS
+        most = SUM_BYTES // (SIZES.get(str(self.map.precision), 8) * self.map.columns)
+        return max(1, min(SUM_ROWS, most) // self.copies)
 
     @property
     def partial_bytes(self) -> int:
@@ -270,7 +272,7 @@ class Triangle(Solver):
         sums = system.sums
         if problem.calibrates and sums.left_out:
             rough = system.solve(problem.alpha, ROUGH)
-            held_out = held_out_scores(system, np.asarray(rough.coefficients))
+            held_out = held_out_scores(system, np.asarray(rough.coefficients), problem.unit)
         if sums.left_out:
             sums.add_left_out()
             system.center()
@@ -298,6 +300,7 @@ def system_of(problem: Problem, leaves_out: bool) -> TriangleSystem:
         max(rows, problem.blocks.present),
         str(problem.map.precision) == "int8",
         leaves_out and rows > FOLDS,
+        max(1, -(-problem.blocks.present // max(rows, 1))),
     )
     sums: TriangleSums = problem.blocks.reduce(made, title="one triangle")
     if sums.rows <= 1 and sums.left_out:
@@ -306,8 +309,11 @@ def system_of(problem: Problem, leaves_out: bool) -> TriangleSystem:
     return TriangleSystem(sums, problem.scale, problem.intercept)
 
 
-def held_out_scores(system: TriangleSystem, b: np.ndarray) -> HeldOutScores:
-    """Scores of the rows left out, by the model of the others."""
-    _, codes, weights = zip(*system.sums.left_out, strict=True)
+def held_out_scores(system: TriangleSystem, b: np.ndarray, unit: float | None) -> HeldOutScores:
+    """Scores of the rows left out, by the model of the others; `unit` is the weight of one row, None the mean."""
+    sums = system.sums
+    _, codes, weights = zip(*sums.left_out, strict=True)
     weight = None if weights[0] is None else np.concatenate(weights)
+    if weight is not None:
+        weight = weight / (unit or (sums.weight + weight.sum()) / (sums.rows + len(weight)))
     return HeldOutScores(system.scores_left_out(b), np.concatenate([cast(y, "float64") for y in codes]), weight, OUT)
