@@ -259,11 +259,11 @@ def test_only_samples_leave_torch(torch):
 
 def test_where_sums_find_no_room_tensors_are_solved_by_conjugate_gradients(torch):
     """Of arrays one triangle of the Gram matrix is made, which only numpy has: no block of rows leaves torch for it."""
-    X, y, _ = table(n=1400)
+    X, y, _ = table(n=2600)
     model = RandomFeatureRegressor(RandomFourier(1600, bandwidth=2.0, random_state=0), alpha=0.1, linear=False)
     with config_context(memory="80MB"):
         theirs, mine = quietly(clone(model), X, y), clone(model)
-        with in_torch(torch, most=1000):
+        with in_torch(torch, most=2000):
             quietly(mine, tensor(X), tensor(y))
     assert "triangle" in theirs.solution_.method
     assert mine.solution_.method == "conjugate gradients"
