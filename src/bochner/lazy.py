@@ -1,5 +1,5 @@
-"""Dask collections, as far as anyone but `blocks/dask.py` knows them: what has a graph, and what goes to it a piece at
-a time. Nothing is imported that the caller has not imported already.
+"""Dask collections, as far as anyone but `blocks/dask` knows them: what has a graph, and what goes to it a piece at a
+time. Nothing is imported that the caller has not imported already.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def has_cluster() -> bool:
 
 
 def collections() -> Any:
-    """The one module that imports dask."""
+    """The one room that imports dask."""
     return import_module("bochner.blocks.dask")
 
 

@@ -99,7 +99,7 @@ def test_the_number_of_workers_changes_no_bit(client):
 
 
 def test_large_partials_are_joined_by_the_workers(client, monkeypatch):
-    monkeypatch.setattr("bochner.blocks.dask.HEAVY", 2)
+    monkeypatch.setattr("bochner.blocks.dask.cluster.HEAVY", 2)
     heavy, rows = Heavy(1 << 25), np.random.default_rng(0).standard_normal((1000, 3))
     with bochner.config_context(memory="16GB", block_rows=10):
         plan, blocks = Plan.of(heavy, 1000), blocks_of(da.from_array(rows, chunks=(97, 3)))
