@@ -99,16 +99,15 @@ SOLVERS = [
     "classification logistic newton", "classification logistic box", "classification hinge dual",
     "classification squared sgd", "classification logistic adam", "classification squared doubly_stochastic",
 ]  # fmt: skip
-SOME = [(1, 2), (4, 1)]
-OTHERS = [pair for pair in product((1, 2, 4), repeat=2) if pair not in SOME]
+SOME = [("4GB", 1, 2), ("1MB", 4, 1)]  # with room to keep features, and without
+OTHERS = [case for case in product(("4GB", "1MB"), (1, 2, 4), (1, 2, 4)) if case not in SOME]
 
 
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize(
-    ("first", "second"), [*SOME, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in OTHERS)]
+    ("memory", "first", "second"), [*SOME, *(pytest.param(*case, marks=pytest.mark.slow) for case in OTHERS)]
 )
-@pytest.mark.parametrize("memory", ["4GB", "1MB"])  # with room to keep features, and without
-def test_taken_up_with_other_threads_it_ends_with_the_same_bits(tmp_path, monkeypatch, name, first, second, memory):
+def test_taken_up_with_other_threads_it_ends_with_the_same_bits(tmp_path, monkeypatch, name, memory, first, second):
     """Killed with some number of threads, taken up with another, and last by worker processes."""
     monkeypatch.setenv("BOCHNER_NUM_THREADS", "4")
 
@@ -324,7 +323,7 @@ def test_writes_take_a_small_share_of_the_time(tmp_path, monkeypatch):
     assert len(writes) == 1  # a hundred blocks in less than five seconds: only the whole sum
 
 
-@pytest.mark.parametrize("kills", [12, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [8, pytest.param(100, marks=pytest.mark.slow)])
 def test_killed_at_random_moments(tmp_path, kills):
     server = HELPERS / "crash_server.py"
     done = subprocess.run(

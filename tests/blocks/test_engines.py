@@ -5,6 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import cache
 
@@ -13,9 +14,12 @@ import pandas as pd
 import pytest
 
 import bochner
+from bochner import ops
 from bochner.blocks import MemoryBlocks, processes
+from bochner.blocks.engine import reduce
 from bochner.blocks.partitions import Plan, Tree
-from helpers.aggregates import Columns, Failing, Heavy
+from bochner.blocks.threads import ThreadEngine
+from helpers.aggregates import Columns, Failing, Heavy, Threads
 from helpers.battery import (
     BAGS,
     BATTERY,
@@ -33,30 +37,33 @@ from helpers.battery import (
 from helpers.toy_engine import BackwardEngine
 
 
-@cache
-def with_threads(name):
-    with bochner.config_context(block_rows=64):
-        return numbers(fitted(name))
-
-
 def same(some, others):
     return all(np.array_equal(a, b) for a, b in zip(some, others, strict=True))
 
 
 @pytest.mark.parametrize("name", BATTERY)
-def test_worker_processes_give_the_bits_of_threads(name):
-    expected = with_threads(name)
-    with bochner.config_context(block_rows=64, engine="processes"):
-        assert same(numbers(fitted(name, n_jobs=2)), expected)
+def test_any_number_of_threads_processes_and_a_toy_give_the_same_bits(name, monkeypatch):
+    """What the toy is given is small: 32 features are all but nothing, and the rest is a map and settings."""
+    monkeypatch.setenv("BOCHNER_NUM_THREADS", "3")
+    toy, fits = BackwardEngine(), []
+    for engine, jobs in (("threads", 1), ("threads", 3), ("processes", 2), (toy, 1)):
+        with bochner.config_context(block_rows=64, engine=engine):
+            fits.append(numbers(fitted(name, n_jobs=jobs)))
+    assert all(same(fit, fits[0]) for fit in fits[1:])
+    assert max(toy.sizes.values()) < 1 << 18
 
 
-@pytest.mark.parametrize("name", BATTERY)
-def test_a_toy_engine_gives_the_bits_of_threads_and_aggregates_are_small(name):
-    """An aggregate of 32 features is all but nothing: what it holds beside its map and model are names and settings."""
-    engine, expected = BackwardEngine(), with_threads(name)
-    with bochner.config_context(block_rows=64, engine=engine):
-        assert same(numbers(fitted(name)), expected)
-    assert max(engine.sizes.values()) < 1 << 18
+def test_steps_that_are_sooner_done_than_handed_over_are_taken_here():
+    blocks, here = MemoryBlocks(np.random.default_rng(0).standard_normal((1000, 3))), threading.current_thread()
+    passes = [Threads(slow_from) for slow_from in (1000, 1000, 500, 1000)]
+    with bochner.config_context(block_rows=100, engine=ThreadEngine()), ops.threads.limited(2):
+        sums = [reduce(blocks, aggregate) for aggregate in passes]
+    at_home = [[thread is here for thread in aggregate.seen] for aggregate in passes]
+    assert not any(at_home[0])  # nothing is known of them
+    assert all(at_home[1])
+    assert sum(at_home[2]) == 6  # the first slow one was met here
+    assert not any(at_home[3])
+    assert all(np.array_equal(found, sums[0]) for found in sums)
 
 
 @cache

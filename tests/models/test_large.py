@@ -45,7 +45,7 @@ def measured(path, rows, features):
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 
 
-@pytest.mark.parametrize("name", ["t.npy", "t.parquet"])
+@pytest.mark.parametrize("name", ["t.parquet", pytest.param("t.npy", marks=pytest.mark.slow)])
 def test_a_million_rows_take_no_more_memory_than_a_hundred_thousand(tmp_path, name):
     small, large = (measured(tmp_path / name, rows, 300) for rows in (10**5, 10**6))
     assert large["peak"] < small["peak"] + 60e6

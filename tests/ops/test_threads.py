@@ -165,3 +165,18 @@ def test_systems_without_forks_can_import(monkeypatch):
     for name in ("bochner.maps.cache", "bochner.ops.threads"):
         spec = importlib.util.find_spec(name)
         spec.loader.exec_module(importlib.util.module_from_spec(spec))  # as Windows would
+
+
+@pytest.mark.parametrize("features", [300, 1700])
+def test_large_matrices_are_factored_to_the_same_bits(features, monkeypatch):
+    """Enough features for several tiles in every product."""
+    monkeypatch.setenv("BOCHNER_NUM_THREADS", "3")
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((2500, 5))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    one, three = (
+        RandomFeatureRegressor(RandomFourier(features), random_state=0, solver="cholesky", n_jobs=jobs).fit(X, y)
+        for jobs in (1, 3)
+    )
+    assert np.array_equal(one.coef_, three.coef_)
+    assert one.alpha_ == three.alpha_

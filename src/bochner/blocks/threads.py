@@ -1,14 +1,16 @@
 """The engine of this process: blocks are read ahead by a thread, and folded by as many as calls may use.
 
 A step that uses all threads itself has them to itself. Others keep to one thread each, and BLAS to one for all: with
-several, its sums have other bits.
+several, its sums have other bits. Steps that are sooner done than handed over stay where they are.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ..config import config_context, device_room, get_config
@@ -22,10 +24,14 @@ if TYPE_CHECKING:
 
 
 MOST = 8 * TOGETHER  # blocks that are folded side by side take half of the memory budget at most
+QUICK = 3e-4  # seconds: to hand a step to another thread takes about as long
 
 
 class ThreadEngine(Engine):
     """Partitions one after another, or side by side."""
+
+    def __init__(self) -> None:
+        self.quick: set[str] = set()  # names of aggregates whose steps took no time when they were last seen
 
     def fold(
         self, blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], begun: Folded | None
@@ -38,12 +44,41 @@ class ThreadEngine(Engine):
             if workers == 1 or plan.blocks > 1:
                 yield from one_after_another(blocks, aggregate, plan, missing, begun)
             else:
-                yield from side_by_side(blocks, aggregate, plan, missing, workers)
+                yield from self.quick_or_spread(blocks, aggregate, plan, missing, workers)
+
+    def quick_or_spread(
+        self, blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], workers: int
+    ) -> Generator[Folded]:
+        """Steps that were quick are taken here until one is not: of many features, or of long blocks."""
+        if aggregate.name in self.quick:
+            with closing(one_after_another(blocks, aggregate, plan, missing, None)) as parts:
+                for done, (seconds, part) in enumerate(timed(parts), 1):
+                    yield part
+                    if seconds > QUICK:
+                        self.quick.discard(aggregate.name)
+                        missing = missing[done:]
+                        break
+                else:
+                    return
+        if missing:
+            seconds = yield from side_by_side(blocks, aggregate, plan, missing, workers)
+            if seconds < QUICK * len(missing):
+                self.quick.add(aggregate.name)
+
+
+def timed(parts: Iterator[Folded]) -> Iterator[tuple[float, Folded]]:
+    """Each part, and the seconds of this thread that it took."""
+    while True:
+        begun = time.thread_time()
+        part = next(parts, None)
+        if part is None:
+            return
+        yield time.thread_time() - begun, part
 
 
 def one_after_another(
     blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], begun: Folded | None
-) -> Iterator[Folded]:
+) -> Generator[Folded]:
     for run in neighbours(missing, None if begun is None else begun.number):
         start, partial = plan[run[0]].start, None
         if begun is not None and begun.number == run[0]:
@@ -59,32 +94,38 @@ def one_after_another(
 
 def side_by_side(
     blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], workers: int
-) -> Iterator[Folded]:
-    """Partitions of one block each; they are told of in their order."""
-    settings, waiting = get_config(), deque[tuple[int, "Future[Any]"]]()
+) -> Generator[Folded, None, float]:
+    """Partitions of one block each; they are told of in their order. The seconds of all steps are returned."""
+    settings, waiting, took = get_config(), deque[tuple[int, "Future[Any]"]](), 0.0
+
+    def first() -> Folded:
+        nonlocal took
+        number, future = waiting.popleft()
+        seconds, partial = future.result()
+        took += seconds
+        return Folded(number, plan[number].stop, partial, True)
+
     with ThreadPoolExecutor(workers) as pool:
         try:
             for run in neighbours(missing):
                 for block in blocks.ahead(plan[run[0]].start, plan[run[-1]].stop, plan.rows):
                     waiting.append((plan.of_row(block.start), pool.submit(alone, settings, aggregate, block)))
                     if len(waiting) > workers:
-                        yield first_of(waiting, plan)
+                        yield first()
             while waiting:
-                yield first_of(waiting, plan)
+                yield first()
         finally:
             for _, future in waiting:  # after an error or an interrupt, what has not begun is left undone
                 future.cancel()
+    return took
 
 
-def first_of(waiting: deque[tuple[int, Future[Any]]], plan: Plan) -> Folded:
-    number, future = waiting.popleft()
-    return Folded(number, plan[number].stop, future.result(), True)
-
-
-def alone(settings: dict[str, Any], aggregate: Aggregate[P], block: Block) -> P:
-    """A step in a thread of a pool, which has settings of its own until it is told."""
+def alone(settings: dict[str, Any], aggregate: Aggregate[P], block: Block) -> tuple[float, P]:
+    """A step in a thread of a pool, which has settings of its own until it is told; and the seconds it took."""
+    begun = time.thread_time()
     with config_context(**settings), threads.limited(1):
-        return aggregate.step(None, block)
+        partial = aggregate.step(None, block)
+    return time.thread_time() - begun, partial
 
 
 def neighbours(numbers: list[int], apart: int | None = None) -> Iterator[list[int]]:
