@@ -237,7 +237,7 @@ def test_the_penalty_is_chosen_by_held_out_loss():
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "exponential", "hinge"])
-@pytest.mark.parametrize("data", ["iris", "wine"])
+@pytest.mark.parametrize("data", ["iris", pytest.param("wine", marks=pytest.mark.slow)])
 def test_the_chosen_penalty_is_near_the_best(loss, data):
     """By held-out loss; one held-out fifth chose penalties a thousand times too small."""
     rows, labels = {"iris": load_iris, "wine": load_wine}[data](return_X_y=True)

@@ -75,7 +75,7 @@ def test_the_model_does_what_was_tuned_whatever_the_units(classification):
     y = np.where(WIGGLY > 0, "up", "down") if classification else WIGGLY
     models = []
     for units in (np.ones(2), np.array([1e9, 1e-6])):
-        tuned = tune(X * units, y, basis=RandomFourier(150))
+        tuned = tune(X * units, y, basis=RandomFourier(300))
         models.append(tuned.model().fit(X * units, y))
         assert models[-1].basis_.bandwidth == tuned.basis.bandwidth
         told = 1.0 - tuned.trials[0].rank[0]

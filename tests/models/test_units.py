@@ -15,7 +15,7 @@ X = RNG.normal(size=(300, 3))
 Y = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.2 * RNG.standard_t(2, size=300)
 LABELS = (np.quantile(Y, [[0.3], [0.8]]) < Y).sum(axis=0)
 BASIS = RandomFourier(60, bandwidth=2.0, random_state=0)
-WIDE = RandomFourier(640, bandwidth=2.0, random_state=0)
+WIDE = RandomFourier(320, bandwidth=2.0, random_state=0)
 STEPS = {"sgd": SGD(epochs=15), "adam": Adam(epochs=15), "doubly_stochastic": DoublyStochastic(32, 32)}
 REGRESSIONS = [
     ("squared", "cholesky"), ("squared", "dual"), ("squared", "cg"), ("squared", "newton"), ("huber", "auto"),

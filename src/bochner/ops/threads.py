@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-WORTH = 1 << 16  # numbers that are worth a thread
+WORTH = 1 << 16  # numbers that are worth a thread where each takes an exponential, say
+WORTH_PASSING = 1 << 18  # numbers that are only multiplied or added
 
 _local = threading.local()
 _pool: ThreadPoolExecutor | None = None
@@ -124,7 +125,7 @@ def total(x: np.ndarray) -> float:
         with np.errstate(over="ignore", invalid="ignore"):  # which holds for one thread alone
             sums.append(x[part].sum())
 
-    over_rows(add, len(x), WORTH * len(x) // max(x.size, 1))
+    over_rows(add, len(x), WORTH_PASSING * len(x) // max(x.size, 1))
     return sum(sums)
 
 
