@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ..config import config_context, device_room, get_config
@@ -44,41 +43,49 @@ class ThreadEngine(Engine):
             if workers == 1 or plan.blocks > 1:
                 yield from one_after_another(blocks, aggregate, plan, missing, begun)
             else:
-                yield from self.quick_or_spread(blocks, aggregate, plan, missing, workers)
+                yield from self._side_by_side(blocks, aggregate, plan, missing, workers)
 
-    def quick_or_spread(
+    def _side_by_side(
         self, blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], workers: int
     ) -> Generator[Folded]:
-        """Steps that were quick are taken here until one is not: of many features, or of long blocks."""
-        if aggregate.name in self.quick:
-            with closing(one_after_another(blocks, aggregate, plan, missing, None)) as parts:
-                for done, (seconds, part) in enumerate(timed(parts), 1):
-                    yield part
-                    if seconds > QUICK:
-                        self.quick.discard(aggregate.name)
-                        missing = missing[done:]
-                        break
-                else:
-                    return
-        if missing:
-            seconds = yield from side_by_side(blocks, aggregate, plan, missing, workers)
-            if seconds < QUICK * len(missing):
-                self.quick.add(aggregate.name)
+        """Partitions of one block each; they are told of in their order.
 
+        Steps that were quick are taken here, until one is not: of many features, or of long blocks.
+        """
+        settings, waiting, name, took = get_config(), deque[tuple[int, "Future[Any]"]](), aggregate.name, list[float]()
 
-def timed(parts: Iterator[Folded]) -> Iterator[tuple[float, Folded]]:
-    """Each part, and the seconds of this thread that it took."""
-    while True:
-        begun = time.thread_time()
-        part = next(parts, None)
-        if part is None:
-            return
-        yield time.thread_time() - begun, part
+        def first() -> Folded:
+            number, future = waiting.popleft()
+            seconds, partial = future.result()
+            took.append(seconds)
+            return Folded(number, plan[number].stop, partial, True)
+
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for run in neighbours(missing):
+                    for block in blocks.ahead(plan[run[0]].start, plan[run[-1]].stop, plan.rows):
+                        number = plan.of_row(block.start)
+                        if name not in self.quick:
+                            waiting.append((number, pool.submit(alone, settings, aggregate, block)))
+                            if len(waiting) > workers:
+                                yield first()
+                            continue
+                        seconds, partial = timed(aggregate, block)
+                        if seconds > QUICK:
+                            self.quick.discard(name)
+                        yield Folded(number, plan[number].stop, partial, True)
+                while waiting:
+                    yield first()
+            finally:
+                for _, future in waiting:  # after an error or an interrupt, what has not begun is left undone
+                    future.cancel()
+        if took and sum(took) < QUICK * len(took):
+            self.quick.add(name)
 
 
 def one_after_another(
     blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], begun: Folded | None
-) -> Generator[Folded]:
+) -> Iterator[Folded]:
     for run in neighbours(missing, None if begun is None else begun.number):
         start, partial = plan[run[0]].start, None
         if begun is not None and begun.number == run[0]:
@@ -92,39 +99,16 @@ def one_after_another(
                 partial = None
 
 
-def side_by_side(
-    blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], workers: int
-) -> Generator[Folded, None, float]:
-    """Partitions of one block each; they are told of in their order. The seconds of all steps are returned."""
-    settings, waiting, took = get_config(), deque[tuple[int, "Future[Any]"]](), 0.0
-
-    def first() -> Folded:
-        nonlocal took
-        number, future = waiting.popleft()
-        seconds, partial = future.result()
-        took += seconds
-        return Folded(number, plan[number].stop, partial, True)
-
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            for run in neighbours(missing):
-                for block in blocks.ahead(plan[run[0]].start, plan[run[-1]].stop, plan.rows):
-                    waiting.append((plan.of_row(block.start), pool.submit(alone, settings, aggregate, block)))
-                    if len(waiting) > workers:
-                        yield first()
-            while waiting:
-                yield first()
-        finally:
-            for _, future in waiting:  # after an error or an interrupt, what has not begun is left undone
-                future.cancel()
-    return took
-
-
 def alone(settings: dict[str, Any], aggregate: Aggregate[P], block: Block) -> tuple[float, P]:
-    """A step in a thread of a pool, which has settings of its own until it is told; and the seconds it took."""
-    begun = time.thread_time()
+    """A step in a thread of a pool, which has settings of its own until it is told."""
     with config_context(**settings), threads.limited(1):
-        partial = aggregate.step(None, block)
+        return timed(aggregate, block)
+
+
+def timed(aggregate: Aggregate[P], block: Block) -> tuple[float, P]:
+    """The seconds for which a step kept its thread busy, and its partial."""
+    begun = time.thread_time()
+    partial = aggregate.step(None, block)
     return time.thread_time() - begun, partial
 
 
