@@ -9,6 +9,7 @@ from helpers.cases import CASES, INTEGER_CASES, dense
 from helpers.z_scores import z_scores
 
 SEEDS = 300
+DIMENSIONS = [1, 3, 50, *(pytest.param(d, marks=pytest.mark.slow) for d in (2, 8))]
 IID = [
     "fourier", "fourier phased", "fourier laplacian", "fourier matern 2.5", "fourier cauchy", "fourier ball",
     "maxout", "maxout uncentred", "gated", "stumps", "stumps normal", "bins", "cells", "cells shallow", "cells oblique",
@@ -44,13 +45,13 @@ def small(basis):
     return clone(basis).set_params(n_components=64 if isinstance(basis, RandomBins) else columns)
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 8, 50])
+@pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("name", CASES)
 def test_features_are_unbiased(name, d):
     assert z_scores(errors(small(CASES[name]), points(d), range(SEEDS))).max() < 4.5
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 8, 50])
+@pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("name", INTEGER_CASES)
 def test_integer_features_are_unbiased_up_to_rounding(name, d):
     X = points(d)

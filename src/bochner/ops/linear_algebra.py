@@ -219,7 +219,7 @@ def _scaled(matrix: np.ndarray, start: int, shift: float, scale: float, dtype: s
     def take(rows: slice) -> None:
         np.multiply(columns[rows], 1.0 / scale, out=turned[rows], casting="same_kind")
 
-    threads.over_rows(take, len(turned), threads.WORTH_PASSING // max(len(turned.T), 1))
+    threads.over_rows(take, len(turned), threads.WORTH_PASSING // columns.shape[1])
     turned[: columns.shape[1]].flat[:: columns.shape[1] + 1] += np.asarray(shift / scale, dtype=dtype)
     return turned.T
 
