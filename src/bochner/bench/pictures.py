@@ -17,19 +17,29 @@ from ..data.loading import pictures
 from .timing import Entry
 
 SETS = ("mnist", "fashion_mnist")
-THRESHOLDS = (
-    "bochner.BasisUnion([bochner.PatchFeatures(image_shape=(28, 28), patch_size=size, n_filters={filters}, grid={grid})"
-    " for size in (5, 7, 9)], precision='int8', random_state=0)"
+UNION = (
+    "bochner.BasisUnion([bochner.PatchFeatures({basis}image_shape=(28, 28), patch_size=size, grid=grid, "
+    "n_filters=filters{how}) for size, grid, filters in {parts}], precision='int8', random_state=0)"
 )
-MAXOUT = (
-    "bochner.PatchFeatures(bochner.RandomMaxout(), image_shape=(28, 28), n_filters=1000, filters='random', "
-    "precision='int8', random_state=0)"
-)
+PATCHES = UNION.format(basis="", how="", parts="{parts}")
+MAXOUT = UNION.format(basis="bochner.RandomMaxout(), ", how=", filters='random'", parts="{parts}")
 # Name, the basis, and the memory that the fit may plan with: above its own, one triangle has no room.
 OURS = (
-    ("training patches of 5, 7 and 9 pixels, 19,440 features", THRESHOLDS.format(filters=360, grid=3), "4GB"),
-    ("random maxout patches, 16,000 features", MAXOUT, "4GB"),
-    ("training patches of 5, 7 and 9 pixels, 31,968 features", THRESHOLDS.format(filters=333, grid=4), "6GB"),
+    (
+        "training patches of 5, 7, 9 and 11 pixels, 20,160 features",
+        PATCHES.format(parts="((5, 3, 320), (7, 2, 600), (9, 2, 600), (11, 2, 600))"),
+        "4GB",
+    ),
+    (
+        "random maxout patches of 5 and 7 pixels, 16,000 features",
+        MAXOUT.format(parts="((5, 4, 500), (7, 4, 500))"),
+        "4GB",
+    ),
+    (
+        "training patches of 5, 7 and 9 pixels, 31,968 features",
+        PATCHES.format(parts="((5, 4, 333), (7, 4, 333), (9, 4, 333))"),
+        "6GB",
+    ),
 )
 PEERS = {
     "torch CNN of two convolutions": ("torch", "Network(seconds)"),

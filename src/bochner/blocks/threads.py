@@ -35,9 +35,8 @@ class ThreadEngine(Engine):
     def fold(
         self, blocks: Blocks, aggregate: Aggregate[Any], plan: Plan, missing: list[int], begun: Folded | None
     ) -> Generator[Folded]:
-        in_turn = (
-            aggregate.is_parallel or device_room() or len(missing) == 1
-        )  # a device works through what it is given in order
+        # A device works through what it is given in order.
+        in_turn = aggregate.is_parallel or device_room() or len(missing) == 1
         workers = 1 if in_turn else min(threads.count(), len(missing), MOST)
         with threads.blas_limited():
             if workers == 1 or plan.blocks > 1:
@@ -101,14 +100,15 @@ def one_after_another(
 
 def alone(settings: dict[str, Any], aggregate: Aggregate[P], block: Block) -> tuple[float, P]:
     """A step in a thread of a pool, which has settings of its own until it is told."""
-    with config_context(**settings), threads.limited(1):
+    with config_context(**settings):
         return timed(aggregate, block)
 
 
 def timed(aggregate: Aggregate[P], block: Block) -> tuple[float, P]:
     """The seconds for which a step kept its thread busy, and its partial."""
     begun = time.thread_time()
-    partial = aggregate.step(None, block)
+    with threads.limited(1):
+        partial = aggregate.step(None, block)
     return time.thread_time() - begun, partial
 
 

@@ -66,10 +66,10 @@ class RemoteBlocks(WrappedBlocks):
         return self.blocks.part(0, 0, 1) is None
 
     def read(self, start: int, stop: int) -> Block:
-        return self._there(Blocks.read, start, stop)
+        return self._answer(Blocks.read, start, stop)
 
     def take(self, numbers: object) -> Block:
-        return self._there(Blocks.take, numbers)
+        return self._answer(Blocks.take, numbers)
 
     def stream(self, start: int, rows: int) -> Iterator[Block]:
         """A block at a time comes from the workers, which read the next one."""
@@ -93,7 +93,7 @@ class RemoteBlocks(WrappedBlocks):
     def part(self, start: int, stop: int, rows: int) -> list[Block] | None:
         return Blocks.part(self, start, stop, rows)
 
-    def _there(self, verb: Callable[..., Made], *arguments: object) -> Made:
+    def _answer(self, verb: Callable[..., Made], *arguments: object) -> Made:
         if not self.travels:
             return getattr(self.blocks, verb.__name__)(*arguments)
         return self._asked(verb, *arguments).result()
