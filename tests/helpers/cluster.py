@@ -8,14 +8,18 @@ from contextlib import contextmanager, suppress
 
 import dask
 import numpy as np
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Status
 
 import bochner
 from bochner import ops
 from bochner.blocks import Block, Blocks
 
-# Nobody may think that it was the rows that killed a worker, however often that happens.
-PATIENT = {"distributed.scheduler.allowed-failures": 10_000, "distributed.comm.timeouts.connect": "10s"}
+# Nobody may think that it was the rows that killed a worker, however often that happens, or give up one that is away.
+PATIENT = {
+    "distributed.scheduler.allowed-failures": 10_000,
+    "distributed.comm.timeouts.connect": "10s",
+    "distributed.deploy.lost-worker-timeout": "1h",
+}
 
 
 @contextmanager
@@ -47,7 +51,7 @@ class SlowRows(Blocks):
 
 
 class Killer(threading.Thread):
-    """Kills a worker now and then, one after another."""
+    """Kills a worker now and then, one after another. Dask gives up one that dies before it has begun: none such."""
 
     def __init__(self, client, pauses):
         super().__init__(daemon=True)
@@ -56,14 +60,20 @@ class Killer(threading.Thread):
     def run(self):
         for number, pause in enumerate(self.pauses):
             time.sleep(pause)
+            nannies = self.at_work()
+            while not nannies and not self.over:
+                time.sleep(0.05)
+                nannies = self.at_work()
             if self.over:
                 return
-            nannies = list(self.client.cluster.workers.values())
-            pid = nannies[number % len(nannies)].pid
-            if pid:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                    self.killed += 1
+            with suppress(ProcessLookupError):
+                os.kill(nannies[number % len(nannies)].process.pid, signal.SIGKILL)
+                self.killed += 1
+
+    def at_work(self):
+        """Those who watch over a worker that has begun."""
+        nannies = self.client.cluster.workers.values()
+        return [nanny for nanny in nannies if nanny.process is not None and nanny.process.status == Status.running]
 
     def __enter__(self):
         self.start()
