@@ -79,12 +79,16 @@ FEW = [  # every loss and every solver once
     (RandomFeatureRegressor, "epsilon_insensitive", "dual"), (RandomFeatureRegressor, "squared", "doubly_stochastic"),
 ]  # fmt: skip
 MODELS += [ALLOWED.pop(which) for which in FEW]
-GIVEN = {"alpha": 1e-3, "frequency_alpha": 1e-3, "max_iter": 3, "random_state": 0}  # the others choose penalties
+GIVEN = {"alpha": 1e-3, "frequency_alpha": 1e-3, "max_iter": 3, "random_state": 0}  # others choose penalties
 MODELS += [
     LearnedFourierRegressor(20, max_iter=3, random_state=0),
     LearnedFourierRegressor(60, structure="fastfood", **GIVEN),
     LearnedFourierClassifier(20, **GIVEN),
     LearnedFourierClassifier(20, loss="squared", max_iter=3, random_state=0),
+]
+CHOOSING = [
+    LearnedFourierRegressor(60, structure="fastfood", max_iter=3, random_state=0),
+    LearnedFourierClassifier(20, max_iter=3, random_state=0),
 ]
 
 
@@ -142,6 +146,6 @@ def test_model(estimator, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks(list(ALLOWED.values()), expected_failed_checks=expected_failures)
+@parametrize_with_checks([*ALLOWED.values(), *CHOOSING], expected_failed_checks=expected_failures)
 def test_every_loss_with_every_solver(estimator, check):
     check(estimator)

@@ -48,7 +48,7 @@ def battery():
             "classification logistic mine", "classification hinge mine"]  # fmt: skip
 
 
-SLOW = {"regression pinball dual auto", "regression pinball dual"}  # their like, epsilon_insensitive, is met every time
+SLOW = {"regression pinball dual auto"}  # its like, epsilon_insensitive, is met every time
 BATTERY = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in battery()]
 
 

@@ -51,7 +51,7 @@ class SlowRows(Blocks):
 
 
 class Killer(threading.Thread):
-    """Kills a worker now and then, one after another. Dask gives up one that dies before it has begun: none such."""
+    """Kills a worker that has begun now and then, one after another."""
 
     def __init__(self, client, pauses):
         super().__init__(daemon=True)
@@ -71,7 +71,7 @@ class Killer(threading.Thread):
                 self.killed += 1
 
     def at_work(self):
-        """Those who watch over a worker that has begun."""
+        """Those of Dask's nannies whose worker has begun."""
         nannies = self.client.cluster.workers.values()
         return [nanny for nanny in nannies if nanny.process is not None and nanny.process.status == Status.running]
 

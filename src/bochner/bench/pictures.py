@@ -17,27 +17,33 @@ from ..data.loading import pictures
 from .timing import Entry
 
 SETS = ("mnist", "fashion_mnist")
-UNION = (
-    "bochner.BasisUnion([bochner.PatchFeatures({basis}image_shape=(28, 28), patch_size=size, grid=grid, "
-    "n_filters=filters{how}) for size, grid, filters in {parts}], precision='int8', random_state=0)"
-)
-PATCHES = UNION.format(basis="", how="", parts="{parts}")
-MAXOUT = UNION.format(basis="bochner.RandomMaxout(), ", how=", filters='random'", parts="{parts}")
+
+
+def union(*parts: tuple[int, int, int], basis: str = "", filters: str = "patches") -> str:
+    """Code of features of patches: size, grid and number of filters of each part."""
+    each = ", ".join(
+        f"bochner.PatchFeatures({basis}image_shape=(28, 28), patch_size={size}, grid={grid}, n_filters={number}, "
+        f"filters={filters!r})"
+        for size, grid, number in parts
+    )
+    return f"bochner.BasisUnion([{each}], precision='int8', random_state=0)"
+
+
 # Name, the basis, and the memory that the fit may plan with: above its own, one triangle has no room.
 OURS = (
     (
         "training patches of 5, 7, 9 and 11 pixels, 20,160 features",
-        PATCHES.format(parts="((5, 3, 320), (7, 2, 600), (9, 2, 600), (11, 2, 600))"),
+        union((5, 3, 320), (7, 2, 600), (9, 2, 600), (11, 2, 600)),
         "4GB",
     ),
     (
         "random maxout patches of 5 and 7 pixels, 16,000 features",
-        MAXOUT.format(parts="((5, 4, 500), (7, 4, 500))"),
+        union((5, 4, 500), (7, 4, 500), basis="bochner.RandomMaxout(), ", filters="random"),
         "4GB",
     ),
     (
         "training patches of 5, 7 and 9 pixels, 31,968 features",
-        PATCHES.format(parts="((5, 4, 333), (7, 4, 333), (9, 4, 333))"),
+        union((5, 4, 333), (7, 4, 333), (9, 4, 333)),
         "6GB",
     ),
 )
