@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...config import memory_budget
 from ...ops import threads
 from .encoding import POOL, WHOLE, Tables
 from .expansion import Expansion, Setting, with_metric
 from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, downhill, exact_fit, ridge
+from .iterative import bytes_of, iterative_fit, work_of
 from .local import local_fit
 from .pictures import PLANNED, TRIED, PatchSetting, columns_within, patch_fit, settings
 from .pictures import SAMPLE as PICTURES
@@ -28,7 +30,9 @@ GAIN = 0.99  # a round that does not get below this share of the best error has 
 SLOPES = 300  # rows at which gradients are taken
 SAMPLE, SAMPLE_FOLDS = 1000, 4  # rows of the first search where it does not take all
 FEW = 1000  # centres that are too few for anything
-LOCAL = 2.0  # times the work of another fit that leaves may take
+LOCAL, ITERATIVE = 2.0, 2.5  # times the work of another fit that leaves, or all rows as centres, may take
+CLEAN = 3e-3  # errors below which there is little noise, and small penalties want float64
+LAGGING, SLOW = 1.3, 0.8  # times the best error of all chains, and of its last round: then a chain is left
 MEMBERS = 5  # chains whose best is fitted to all rows
 SPEED = 6e10  # floating-point operations a second that sizes are planned with where trials are counted, not seconds
 PROBED, SHARE = 512, 0.5  # rows of the matrix by which the speed of a machine is measured, and what a fit reaches of it
@@ -114,8 +118,12 @@ class Search:
         self.leaf = int(np.clip((LOCAL * work / len(Y)) ** 0.5, 250, 4000))
         few = self.centres < FEW  # of so many rows, which leaves serve better
         self.ways: list[Any] = [exact_fit] if self.exact else [self._landmarks, self._local][few:]
+        n, d = tables("robust").shape
+        if work_of(n, d, Y.shape[1]) <= ITERATIVE * work and bytes_of(n) <= memory_budget() // 2:
+            self.ways.insert(0, self._iterative)
         self.members: list[Member] = []
         self.first_errors: dict[tuple[float, float], float] = {}  # by kernel, in the first round of a chain
+        self.best_error = np.inf  # of the chains that have ended
         self.trials: list[Trial] = []
 
     def rows(self, numbers: str | None, sampled: bool = False) -> Rows:
@@ -177,11 +185,16 @@ class Search:
 
     def _chain(self, chain: Chain) -> list[tuple[Member, int]]:
         """The best round of a chain, with the number of its trial; it is a member if it has seen all rows."""
-        rows, tried, start = self.rows(chain.numbers, sampled=not self.whole), [], time.monotonic()
+        rows, start = self.rows(chain.numbers, sampled=not self.whole), time.monotonic()
+        tried: list[tuple[Member, int]] = []
         for member in rounds(rows, chain):
+            before = tried[-1][0].error if tried else np.inf
             tried.append((member, self._told(time.monotonic() - start, member, len(rows.X))))
             if not self.clock.has(0.95) or (len(tried) == 1 and not self._promises(chain, member.error)):
                 break
+            if not self.whole and member.error > max(LAGGING * self.best_error, SLOW * before):
+                break
+        self.best_error = min([self.best_error, *(member.error for member, _ in tried)])
         best = sorted(tried, key=lambda pair: pair[0].error)[:1]
         if best and self.whole:
             self._keep(*best[0])
@@ -233,8 +246,13 @@ class Search:
             if found is not None:
                 unseen[len(self.members)] = found[1]
                 self._keep(found[0], self._told(seconds, found[0], len(self.Y)))
+                if way == self._iterative and found[0].error > CLEAN:
+                    break  # all rows are centres, and float32 bears the penalty that noise calls for
         self.ways = [self.ways[int(np.argmin(errors))]]
         return longest
+
+    def _iterative(self, rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
+        return iterative_fit(rows, setting, self.order)
 
     def _landmarks(self, rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
         return LandmarkFits(rows, setting, self.order[: self.centres]).best(setting)
