@@ -78,7 +78,7 @@ def test_an_op_equals_its_definition_for_any_rows(backend, name, data):
 @pytest.mark.torch
 @pytest.mark.skipif(not KERNELS, reason="there is no GPU, and TRITON_INTERPRET is not 1")
 def test_the_ops_of_gpus_are_tested():
-    assert set(backend_of("cuda").versions) == set(ON_GPUS)
+    assert set(backend_of("cuda").versions) == {*ON_GPUS, "cholesky"}  # which test_cuda_factors.py holds to its error
 
 
 @pytest.mark.torch
