@@ -195,7 +195,8 @@ class PatchMap(FeatureMap):
         matrix = np.rint(centred / step).astype(np.int64)
         for row in matrix:  # rounding leaves a few units, which the largest entries hardly feel
             left = int(row.sum())
-            largest = np.argsort(-np.abs(row), kind="stable")[: abs(left)]
+            order = np.argsort(-np.abs(row), kind="stable")
+            largest = order[np.abs(row[order] - np.sign(left)) <= most][: abs(left)]  # the end itself cannot grow
             row[largest] -= np.sign(left)
         return matrix.astype(np.int16), CODES * step * size, self.floor * size * size
 
