@@ -16,20 +16,19 @@ FOUR: Parts = ((5, 3, 320), (7, 2, 600), (9, 2, 600), (11, 2, 600))
 
 
 class Fit(NamedTuple):
-    """What is fitted to which pictures. `mirrored` bags have the patches of the mirror image too, `copies` are rows."""
+    """What is fitted to which pictures; `mirrored` bags have the patches of the mirror image too."""
 
     work: str
     load: Callable[[], data.Split]
     parts: Parts
     mirrored: bool = False
-    copies: str | None = None
 
     def basis(self, quick: bool = False) -> Basis:
         """Parts of equal weight: their columns have one spread already."""
         made = [
             PatchFeatures(
                 image_shape=(28, 28), patch_size=size, grid=grid, n_filters=30 if quick else filters,
-                mirrored=self.mirrored, copies=self.copies,
+                mirrored=self.mirrored,
             )
             for size, grid, filters in self.parts
         ]  # fmt: skip
@@ -42,7 +41,7 @@ class Fit(NamedTuple):
         """The work, with sizes of patches and the number of features."""
         sizes = ", ".join(str(size) for size, *_ in self.parts)
         features = sum(2 * grid * grid * filters for _, grid, filters in self.parts)
-        more = ", with mirror images" * self.mirrored + f", {self.copies} copies" * (self.copies is not None)
+        more = ", with mirror images" if self.mirrored else ""
         return f"{self.work}, patches of {sizes} pixels, {features:,} features{more}"
 
 
@@ -50,7 +49,7 @@ FITS = (
     Fit("Fashion-MNIST", data.fashion_mnist, SIX),
     Fit("Fashion-MNIST", data.fashion_mnist, SIX, mirrored=True),
     Fit("Fashion-MNIST", data.fashion_mnist, THREE, mirrored=True),
-    Fit("Fashion-MNIST", data.fashion_mnist, LARGE, copies="mirrored"),
+    Fit("Fashion-MNIST", data.fashion_mnist, LARGE, mirrored=True),
     Fit("MNIST", data.mnist, SIX),
     Fit("MNIST", data.mnist, FOUR),
 )
