@@ -50,7 +50,7 @@ test-torch: $(INSTALLED)   ## with torch, which is heavy and optional; kernels o
 	TRITON_INTERPRET=1 $(BIN)/pytest -m torch -k cuda tests/ops/test_backends.py
 
 test-cuda: $(INSTALLED)   ## the tests of tensors on a GPU, where torch with CUDA and Triton are installed
-	BOCHNER_TEST_DEVICE=cuda $(BIN)/pytest -m torch tests/ops tests/models/test_tensors.py tests/models/test_devices.py tests/test_torch.py
+	BOCHNER_TEST_DEVICE=cuda $(BIN)/pytest -m torch tests/ops tests/maps tests/models/test_tensors.py tests/models/test_devices.py tests/test_torch.py
 
 fuzz: $(INSTALLED)   ## damaged and hostile files: CASES=100000
 	PYTHONPATH=tests $(BIN)/python -m helpers.fuzz $(or $(CASES),100000)

@@ -355,3 +355,18 @@ def test_models_learn_from_pictures(precision, tmp_path):
     assert model.score(X[150:], y[150:]) > max(0.88, 0.03 + whole.score(X[150:], y[150:]))
     model.save(tmp_path / "m.bochner")
     assert np.array_equal(load(tmp_path / "m.bochner").decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_integer_whitening_takes_out_the_mean_and_wraps_nowhere(size):
+    """The largest entry is the end of 16 bits: what makes its row add up to zero must not go beyond."""
+    for seed in range(30):
+        X = np.random.default_rng(seed).integers(0, 256, (20, 64)).astype(np.uint8)
+        basis = PatchFeatures(
+            image_shape=(8, 8), patch_size=size, grid=1, n_filters=1, precision="int8", random_state=seed
+        )
+        made = basis.fit(X).map_
+        matrix = made.integer_whitening[0].astype(np.int64)
+        assert not matrix.sum(axis=1).any()
+        centred = made.whitening - made.whitening.mean(axis=1, keepdims=True)
+        assert np.abs(matrix / np.abs(matrix).max() - centred / np.abs(centred).max()).max() < 1e-3

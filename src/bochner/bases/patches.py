@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +31,7 @@ from ..maps import PRECISIONS, PatchMap, ThresholdMap, UnitMap
 from ..maps.patches import CODES, POOLINGS, Geometry
 from ..maps.quantize import Quantizer, choose_quantizer
 from ..maps.rows import to_dense
+from ..ops import threads
 from ..streams import Stream
 from ..typing import MatrixLike, RandomStateLike
 from ..validation import require_choice, require_integer, require_positive
@@ -343,11 +346,23 @@ class PatchFeatures(Basis):
         """The map with the centre and spread that its columns have on sampled pictures."""
         # Sums of differences from what a few pictures have, which are small.
         first = start.pooled_values(rows[:AT_ONCE]).mean(axis=0)
-        total, squares = np.zeros_like(first), np.zeros_like(first)
-        for at in range(0, len(rows), AT_ONCE):
+        places = range(0, len(rows), AT_ONCE)
+        sums: list[Any] = [None] * len(places)
+
+        def add(number: int, at: int) -> None:
             values = start.pooled_values(rows[at : at + AT_ONCE]) - first
-            total += values.sum(axis=0)
-            squares += np.square(values).sum(axis=0)
+            sums[number] = values.sum(axis=0), np.square(values).sum(axis=0)
+
+        tasks: list[Callable[[], Any]] = [partial(add, number, at) for number, at in enumerate(places)]
+        if start.is_integer:  # floats have the bits of all threads that BLAS has
+            threads.run(tasks)
+        else:
+            for task in tasks:
+                task()
+        total, squares = np.zeros_like(first), np.zeros_like(first)
+        for one, other in sums:  # in order, so that the bits do not hang on threads
+            total += one
+            squares += other
         mean = total / len(rows)
         centre, spread = first + mean, np.sqrt((squares / len(rows) - mean**2).clip(min=0.0))
         usual = float(np.median(spread[spread > 0])) if (spread > 0).any() else 1.0

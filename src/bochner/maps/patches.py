@@ -195,7 +195,8 @@ class PatchMap(FeatureMap):
         matrix = np.rint(centred / step).astype(np.int64)
         for row in matrix:  # rounding leaves a few units, which the largest entries hardly feel
             left = int(row.sum())
-            largest = np.argsort(-np.abs(row), kind="stable")[: abs(left)]
+            order = np.argsort(-np.abs(row), kind="stable")
+            largest = order[np.abs(row[order] - np.sign(left)) <= most][: abs(left)]  # the end itself cannot grow
             row[largest] -= np.sign(left)
         return matrix.astype(np.int16), CODES * step * size, self.floor * size * size
 
@@ -216,26 +217,40 @@ class PatchMap(FeatureMap):
 
     def _of_units(self, X: Array, first: int, last: int, kept: Array | None = None) -> Array:
         """The columns of units first..last-1 of the map inside; `kept` has the patches, if they are made already."""
-        out = empty((X.shape[0], self._column(last) - self._column(first)), X, self.output_dtype(X).name)
-        pictures = self._pictures_at_once(last - first)
+        pictures, count = self._pictures_at_once(X, first, last), self.geometry.count
+
+        def made(start: int, stop: int) -> Array:
+            here = self.patches(X[start:stop]) if kept is None else kept[start * count : stop * count]
+            return self._finished(self.pool(here, first, last), first, last)
+
+        n, columns, dtype = X.shape[0], self._column(last) - self._column(first), self.output_dtype(X).name
+        if is_torch(X):
+            if n <= pictures:
+                return made(0, n)
+            out = empty((columns, n + -n % 16), X, dtype).T[:n]  # as sums want it, and backends of GPUs make it
+        else:
+            out = empty((n, columns), X, dtype)
 
         def some(rows: slice) -> None:
             for row in range(rows.start, rows.stop, pictures):
-                tile = slice(row, min(row + pictures, rows.stop))
-                count = self.geometry.count
-                here = self.patches(X[tile]) if kept is None else kept[tile.start * count : tile.stop * count]
-                out[tile] = self._finished(self.pool(here, first, last), first, last)
+                stop = min(row + pictures, rows.stop)
+                out[row:stop] = made(row, stop)
 
         if is_torch(X):
-            some(slice(0, X.shape[0]))
+            some(slice(0, n))
         else:
             with threads.blas_limited():
-                threads.over_rows(some, X.shape[0], LEAST)
+                threads.over_rows(some, n, LEAST)
         return out
 
-    def _pictures_at_once(self, units: int) -> int:
-        wide = 1 if self.map.pools_at_once else 3 * self.map.first_column(units)  # projections and features
-        return max(1, AT_ONCE // (self.geometry.count * (self.geometry.pixels_of_patch + wide)))
+    def _pictures_at_once(self, X: Array, first: int, last: int) -> int:
+        """Pictures whose patches stay in a cache; on a device that pools as it projects, as many as have room."""
+        columns = self.map.first_column(last - first)
+        wide = 1 if self.map.pools_at_once else 3 * columns  # projections and features
+        numbers = self.geometry.count * (self.geometry.pixels_of_patch + wide)
+        if is_torch(X) and ops.has_fast("pooled_threshold", X):
+            return max(1, ops.tiles_for(X).numbers // max(numbers, columns * self.geometry.cell_count))
+        return max(1, AT_ONCE // numbers)
 
     def _column(self, unit: int) -> int:
         return self.map.first_column(unit) * self.geometry.cell_count
@@ -341,7 +356,8 @@ class PatchMap(FeatureMap):
     def tiles(self, X: Rows, columns: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
         rows, count, step = to_dense(self.rows(X)), self.map.units.number, self._units_per_tile(columns)
         size = rows.shape[0] * self.geometry.count * self.geometry.pixels_of_patch
-        kept = self.patches(rows) if size * (1 if self.is_integer else 8) <= KEPT and count > step else None
+        room = max(KEPT, ops.tiles_for(rows).numbers) if is_torch(rows) else KEPT
+        kept = self.patches(rows) if size * (1 if self.is_integer else 8) <= room and count > step else None
         for start in range(first * step, count, step):
             stop = min(start + step, count)
             yield slice(self._column(start), self._column(stop)), self._of_units(rows, start, stop, kept)

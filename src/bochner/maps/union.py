@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 
-from ..arrays import Array, Rows, namespace
+from ..arrays import Array, Rows, is_torch, namespace
 from ..validation import require_integer
 from .base import FeatureMap
 from .rows import to_dense
@@ -103,6 +103,8 @@ class Union(FeatureMap):
 
     def evaluate(self, X: Rows) -> Rows:
         parts = [one(X) for one in self.maps]
+        if is_torch(parts[0]):  # tensors have the rows of a column side by side, as sums want them
+            return namespace(parts[0]).concatenate([part.T for part in parts]).T
         if not any(scipy.sparse.issparse(part) for part in parts):
             return namespace(parts[0]).hstack(parts)
         if is_sparse(self.maps):

@@ -9,11 +9,13 @@ from ..arrays import Array, constant, like, to_host
 from ..bases.design import Design
 from ..blocks import Recipe, SparseRecipe
 from ..moments import times_columns
+from ..ops.devices import device_of
 from ..typing import MatrixLike
 
 EXCHANGED = 4096  # rows whose predictions are made in all
 TILE, WIDEST = 1 << 21, 512  # numbers of features that are held at a time, and columns of a row at most
 FEWEST, MOST = 4, 100  # rows that exchange their columns
+FLOATS = 4  # times as much room as features of 8 bits take: scores are of floats
 
 
 def column_importances(
@@ -47,7 +49,10 @@ def predicted(design: Design, weights: Array, rows: np.ndarray) -> Array:
     They are made where the weights are.
     """
     total = constant(0.0, (len(rows), weights.shape[1]), weights)
-    for columns, tile in design.column_tiles(like(rows, weights), int(np.clip(TILE // len(rows), 2, WIDEST))):
+    width = int(np.clip(TILE // len(rows), 2, WIDEST))
+    if device_of(weights) is not None:  # which has room for more, and wants few launches
+        width = max(width, ops.tiles_for(weights).numbers // len(rows) // FLOATS)
+    for columns, tile in design.column_tiles(like(rows, weights), width):
         total += ops.scores(tile, weights[columns])
     return total
 
