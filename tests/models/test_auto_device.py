@@ -12,7 +12,7 @@ from sklearn.datasets import make_friedman1
 
 import bochner
 from bochner import AutoClassifier, AutoRegressor
-from bochner.models.auto import base, batched, estimators, expansion, search
+from bochner.models.auto import base, batched, encoding, estimators, expansion, search
 from bochner.models.auto.batched import BatchedFolds
 from bochner.models.auto.expansion import Expansion, Setting, with_metric
 from bochner.models.auto.fits import FoldFits, LandmarkFits, Member, Rows, exact_fit
@@ -156,7 +156,10 @@ def test_gradients_of_more_columns_than_find_room_at_once(place: Device, monkeyp
 
 
 def same_sizes(monkeypatch: pytest.MonkeyPatch, speed: float) -> None:
-    """The device plans with the speed and the sample of the host."""
+    """The device plans with the speed and the sample of the host, to which 400 rows are many."""
+    for owner in (search, encoding.Tables):
+        monkeypatch.setattr(owner, "WHOLE" if owner is search else "whole", 400)
+    monkeypatch.setattr(search, "SAMPLE", 250)
     monkeypatch.setattr(search, "SPEED", speed)
     monkeypatch.setattr(search, "SLOPES_OF_TENSORS", search.SLOPES)
     monkeypatch.setattr(Device, "speed", lambda place, is_planned: speed)
@@ -183,14 +186,14 @@ def test_a_classifier_is_that_of_the_host(on_device: Device, monkeypatch: pytest
     np.testing.assert_allclose(there.feature_importances_, host.feature_importances_, atol=1e-5)
 
 
-@pytest.mark.parametrize("speed", [6e10, 2e8])
+@pytest.mark.parametrize("speed", [6e10, 2e7])
 def test_a_fit_predicts_anywhere_and_its_file_knows_no_device(
     speed: float, on_device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Exact fits, and fits in leaves; nothing of them is a tensor, and without the device they say the same."""
     same_sizes(monkeypatch, speed)
     monkeypatch.setattr(base, "require_device", lambda device: device)
-    X, y = make_friedman1(1700, 6, noise=0.3, random_state=0)
+    X, y = make_friedman1(640, 6, noise=0.3, random_state=0)
     model = AutoRegressor(max_trials=3, random_state=0, device="cuda").fit(X, y)
     host = AutoRegressor(max_trials=3, random_state=0).fit(X, y)
     assert any(isinstance(member, LocalExpansion) for member in model._stack.members) == (speed < 1e9)
@@ -220,3 +223,17 @@ def test_a_device_that_is_not_there_is_refused() -> None:
             AutoRegressor(device="cuda").fit(X, y)
     with pytest.raises(ValueError, match="must be None, 'cpu', 'cuda'"):
         AutoClassifier(device="tpu").fit(X, y > 12)
+
+
+def test_more_rows_have_all_their_folds_judged(on_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as a sample may have there; effects of columns are learned from all of them then."""
+    monkeypatch.setattr(base, "require_device", lambda device: device)
+    monkeypatch.setattr(base, "CHAINS", (Chain("effects", 1.0, 1.0, "diagonal"),))
+    monkeypatch.setattr(search, "ROUNDS", 1)
+    for owner in (search, encoding.Tables):
+        monkeypatch.setattr(owner, "WHOLE" if owner is search else "whole", 100)
+    monkeypatch.setattr(Device, "sample", lambda place, seconds, speed: 200)
+    frame, labels = frames(200)
+    model = AutoClassifier(max_trials=2, random_state=0, device="cuda").fit(frame, labels)
+    assert model._judged == 200 and set(model.leaderboard_["rows"]) == {200}
+    assert model.score(frame, labels) > 0.9

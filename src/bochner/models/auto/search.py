@@ -112,7 +112,8 @@ class Search:
         work, self.sample = FITTING * left * speed, SAMPLE
         if isinstance(place, Device):
             self.sample = place.sample(left, speed)
-        self.whole = len(Y) <= WHOLE
+            tables.whole = max(WHOLE, self.sample)
+        self.whole = len(Y) <= tables.whole
         self.exact = len(Y) <= place.exact(work)
         # n m^2 for the features and as much for their sums, and m^3 a few times over
         self.centres = min(len(Y), max(500, int((work / (2.0 * len(Y))) ** 0.5)), int((work / 4.0) ** (1 / 3)))
