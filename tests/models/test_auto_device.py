@@ -22,7 +22,12 @@ from bochner.models.auto.search import Chain, rounds
 from helpers.devices import DEVICE
 
 pytestmark = pytest.mark.torch
-CHAINS = [Chain("robust", 1.0, 1.0, "diagonal"), Chain("robust", 2.0, 2.0, "full"), Chain("robust", 2.0, 1.0, "none")]
+CHAINS = [
+    Chain("robust", 1.0, 1.0, "diagonal"),
+    Chain("robust", 2.0, 2.0, "full"),
+    Chain("robust", 2.0, 1.0, "none"),
+    search.MORE_CHAINS[0],
+]
 
 
 @pytest.fixture
@@ -237,3 +242,21 @@ def test_more_rows_have_all_their_folds_judged(on_device: Device, monkeypatch: p
     model = AutoClassifier(max_trials=2, random_state=0, device="cuda").fit(frame, labels)
     assert model._judged == 200 and set(model.leaderboard_["rows"]) == {200}
     assert model.score(frame, labels) > 0.9
+
+
+def test_the_search_goes_on_from_the_next_best(place: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where leaders are several, a step of each kind is tried from every one of them, while trials are left."""
+    monkeypatch.setattr(search, "WHOLE", 50)
+    monkeypatch.setattr(Device, "sample", lambda place, seconds, speed: 60)
+    monkeypatch.setattr(search, "ROUNDS", 2)
+    X, y = make_friedman1(150, 6, noise=0.3, random_state=0)
+    trials = {}
+    for leaders in (1, 3):
+        monkeypatch.setattr(Device, "leaders", leaders)
+        tables = encoding.Tables(X, y, (y - y.mean())[:, None])
+        monkeypatch.setattr(encoding.Tables, "whole", 50)
+        found = search.Search(tables, search.Clock(1.0, 60), lambda trial: None, place=place)
+        found.run(search.CHAINS[:3])
+        assert found.exact and all(isinstance(member.expansion.centres, np.ndarray) for member in found.members)
+        trials[leaders] = found.clock.done
+    assert 60 > trials[3] > trials[1]

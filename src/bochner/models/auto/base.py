@@ -30,9 +30,9 @@ from ..targets import TargetEncoder
 from .encoding import Tables
 from .gathering import Reading, blocks_to_predict, gather
 from .pictures import pixels_of, require_shape
-from .placing import place_of
+from .placing import Device, place_of
 from .saving import from_state, to_state
-from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
+from .search import CHAINS, MORE_CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
 from .stacking import Stack, stack_weights
 
 if TYPE_CHECKING:
@@ -150,12 +150,15 @@ class AutoModel(BaseEstimator):
         if not tables("robust").shape[1]:
             raise ValueError("no column of X says anything: all are constant.")
         show = Show(bool(self.verbose) or get_config()["progress"], clock)
-        search = Search(tables, clock, show, draw_seed(self.random_state), place_of(self.device))
+        place = place_of(self.device)
+        search = Search(tables, clock, show, draw_seed(self.random_state), place)
         chains: tuple[Chain, ...] = CHAINS
         if tables.shape is not None:
             chains = ONE_UNIT
         elif one_unit(tables(None)):
             chains = (CHAINS[0], *ONE_UNIT, *CHAINS[1:])
+        if tables.shape is None and isinstance(place, Device):
+            chains = (*chains, *MORE_CHAINS)
         try:
             search.run(chains)
         except KeyboardInterrupt:

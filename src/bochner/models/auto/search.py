@@ -59,6 +59,14 @@ CHAINS = (
     Chain("normal", 2.0, 2.0, "diagonal"),
     Chain("robust", 2.0, 1.0, "full"),
 )
+# After these, where fits take so little time that tables of some hundred rows leave most of the budget.
+MORE_CHAINS = (
+    Chain("robust", 1.0, 0.5, "diagonal"),
+    Chain("effects", 2.0, 1.0, "full"),
+    Chain("normal", 2.0, 2.0, "full"),
+    Chain("robust", 2.0, 1.0, "diagonal"),
+    Chain("effects", 1.0, 0.5, "diagonal"),
+)
 # Columns that share a unit, as pixels and spectra do, are not scaled one by one.
 ONE_UNIT = (Chain(None, 2.0, 2.0, "none"), Chain(None, 2.0, 1.0, "full"))
 
@@ -226,8 +234,9 @@ class Search:
             moved = move(self.members[leader].expansion.setting, unseen[leader])
             if moved is None:
                 continue
+            before = len(self.members)
             self._fit(moved, unseen)
-            if self.members[-1].error < GAIN * self.members[leader].error:
+            if len(self.members) > before and self.members[-1].error < GAIN * self.members[leader].error:
                 leader = len(self.members) - 1
 
     def _relearned(self, setting: Setting, unseen: Expansion) -> Setting | None:
