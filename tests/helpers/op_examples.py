@@ -352,9 +352,19 @@ EXAMPLES = {
         for shift, scale in ((0.5, 1.0), (0.1, 1e20), (-1e3, 1.0))
         for dtype in ("float32", "float64")
     ],
+    "distances": lambda r: [
+        (r.standard_normal((n, d)).astype(t), r.standard_normal((m, d)).astype(t), p)
+        for n, m, d in ((1, 1, 1), (5, 70, 3), (130, 65, 20))
+        for t in FLOATS
+        for p in (1.0, 2.0, 1.5)
+    ],
+    "shifted_solutions": lambda r: [
+        (np.stack([symmetric(r, m) for _ in range(t)]), np.array([0.1, 3.0]), r.standard_normal((t, m, k)))
+        for t, m, k in ((1, 1, 1), (3, 5, 2), (2, 150, 1))
+    ],
     "tridiagonal_form": lambda r: [(symmetric(r, m),) for m in (1, 2, 7, 60)],
 }
 
-ALGEBRA = ("symmetric_product", "eigh", "eigvalsh", "cholesky", "tridiagonal_form")
+ALGEBRA = ("symmetric_product", "eigh", "eigvalsh", "cholesky", "shifted_solutions", "tridiagonal_form")
 SUMS = ("gram", "cross", "float_gram", "add_to_triangle")  # over rows
 ROUNDED = ("cos_sin", "fastfood_cos_sin", "dense_cos_sin")  # cos and sin of floats are defined up to rounding

@@ -187,3 +187,35 @@ def test_what_is_forgotten_or_shifted(torch):
     gram[1, 2] = float("nan")
     with pytest.raises(ValueError, match=r"the Gram matrix contains NaN \(first at row 1, column 2\)"):
         RidgePath(gram, gram, gram[0])
+
+
+# ---- solutions side by side ----
+
+
+@pytest.mark.parametrize("n", [1, 100, 128, 300])
+def test_solutions_in_blocks_are_those_of_the_library(n, torch):
+    """Of one block and several, the last not full; a matrix that is not positive definite spoils no other."""
+    pytest.importorskip("triton")  # else the room of kernels is empty
+    from bochner.ops.cuda import solutions
+
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((3, n, n + 3))
+    matrices, columns = Z @ Z.swapaxes(1, 2) / n, rng.standard_normal((3, n, 2))
+    matrices[1, -1, -1] = -0.5
+    shifts = np.array([0.1, 1000.0])
+    expected = ops.shifted_solutions(matrices, shifts, columns)
+    assert np.isnan(expected).any(axis=(2, 3)).tolist() == [[False, True, False], [False] * 3]
+    given = tensor(matrices)
+    for function in (ops.shifted_solutions, solutions.shifted_solutions):
+        found = function(given, tensor(shifts), tensor(columns))
+        np.testing.assert_allclose(to_numpy(found), expected, rtol=1e-9, atol=1e-10)
+    assert np.array_equal(to_numpy(given), matrices)
+
+
+def test_distances_of_several_tables_are_those_of_each(torch):
+    rng = np.random.default_rng(0)
+    X, Z = rng.standard_normal((3, 7, 4)), rng.standard_normal((3, 5, 4))
+    for p in (1.0, 2.0):
+        expected = np.stack([ops.distances(x, z, p) for x, z in zip(X, Z, strict=True)])
+        np.testing.assert_allclose(ops.distances(X, Z, p), expected, rtol=1e-14)
+        np.testing.assert_allclose(to_numpy(ops.distances(tensor(X), tensor(Z), p)), expected, rtol=1e-14)

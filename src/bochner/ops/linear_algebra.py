@@ -44,6 +44,18 @@ def eigvalsh(matrix: np.ndarray) -> np.ndarray:
     return np.linalg.eigvalsh(matrix)
 
 
+@op
+def shifted_solutions(matrices: np.ndarray, shifts: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """(A + s I)^-1 Y for each shift s and each of several symmetric A (t, n, n) with their Y (t, n, k), as (shifts, t,
+    n, k): not numbers where A + s I is not positive definite."""
+    found = np.full((len(shifts), *columns.shape), np.nan)
+    for s, t in np.ndindex(found.shape[:2]):
+        factor, failed = lapack.dpotrf(matrices[t] + shifts[s] * np.eye(matrices.shape[1]), lower=1)
+        if not failed:
+            found[s, t] = lapack.dpotrs(factor, columns[t], lower=1)[0]
+    return found
+
+
 # ---- Cholesky factors ----
 
 

@@ -123,6 +123,14 @@ def matches(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @op
+def distances(x: np.ndarray, z: np.ndarray, p: float) -> np.ndarray:
+    """|x - z|_p of every row of x (n, d) and every row of z (m, d), as (n, m); or of those of several tables, (t, n, d)
+    and (t, m, d), as (t, n, m)."""
+    apart = np.abs(x[..., :, None, :] - z[..., None, :, :])
+    return (apart**p).sum(axis=-1) ** (1.0 / p)
+
+
+@op
 def cos_sin(
     projections: np.ndarray, phases: np.ndarray, height: np.number, out: np.ndarray | None = None
 ) -> np.ndarray:

@@ -29,6 +29,15 @@ def eigvalsh(matrix: Tensor) -> Tensor:
 
 
 @defines
+def shifted_solutions(matrices: Tensor, shifts: Tensor, columns: Tensor) -> Tensor:
+    shifted = matrices.repeat(len(shifts), 1, 1, 1)
+    shifted.diagonal(dim1=-2, dim2=-1).add_(shifts[:, None, None])
+    lower, failed = torch.linalg.cholesky_ex(shifted)
+    found = torch.cholesky_solve(columns.expand(len(shifts), *columns.shape), lower)
+    return found.masked_fill_((failed != 0)[..., None, None], torch.nan)
+
+
+@defines
 def cholesky(matrix: Tensor, shift: float, scale: float, dtype: str) -> Factor | None:
     scaled = (matrix / scale).to(getattr(torch, dtype))
     scaled.diagonal().add_(shift / scale)

@@ -97,6 +97,12 @@ def matches(a: Tensor, b: Tensor) -> Tensor:
 
 
 @defines
+def distances(x: Tensor, z: Tensor, p: float) -> Tensor:
+    # Not by products of rows, which take the distance of near ones from the difference of large numbers.
+    return torch.cdist(x, z, p=p, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+@defines
 def cos_sin(projections: Tensor, phases: Tensor, height: Tensor, out: Tensor | None = None) -> Tensor:
     pairs = projections.shape[-1] - len(phases)
     paired = torch.stack((projections[..., :pairs].cos(), projections[..., :pairs].sin()), dim=-1).flatten(-2)

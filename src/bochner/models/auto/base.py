@@ -18,6 +18,7 @@ from ...bases.heuristics import draw_seed
 from ...blocks import Block, Blocks, rows_per_block
 from ...blocks.base import RowsLike
 from ...config import get_config
+from ...ops.devices import require_device
 from ...tables.columns import is_frame, target_values
 from ...tables.several_encoders import EncodersRecipe, recipe_of_several
 from ...typing import Frame, VectorLike
@@ -29,8 +30,9 @@ from ..targets import TargetEncoder
 from .encoding import Tables
 from .gathering import Reading, blocks_to_predict, gather
 from .pictures import pixels_of, require_shape
+from .placing import Device, place_of
 from .saving import from_state, to_state
-from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
+from .search import CHAINS, MORE_CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
 from .stacking import Stack, stack_weights
 
 if TYPE_CHECKING:
@@ -148,12 +150,15 @@ class AutoModel(BaseEstimator):
         if not tables("robust").shape[1]:
             raise ValueError("no column of X says anything: all are constant.")
         show = Show(bool(self.verbose) or get_config()["progress"], clock)
-        search = Search(tables, clock, show, draw_seed(self.random_state))
+        place = place_of(self.device)
+        search = Search(tables, clock, show, draw_seed(self.random_state), place)
         chains: tuple[Chain, ...] = CHAINS
         if tables.shape is not None:
             chains = ONE_UNIT
         elif one_unit(tables(None)):
             chains = (CHAINS[0], *ONE_UNIT, *CHAINS[1:])
+        if tables.shape is None and isinstance(place, Device):
+            chains = (*chains, *MORE_CHAINS)
         try:
             search.run(chains)
         except KeyboardInterrupt:
@@ -191,7 +196,8 @@ class AutoModel(BaseEstimator):
             numbers = member.setting.numbers
             X, of = tables(numbers), self._encoders[str(numbers)].column_of_
             at = np.random.default_rng(0).permutation(len(X))[: member.slopes_at]
-            slopes = np.mean(np.sum(member.gradients(X[at]) ** 2, axis=2), axis=0) * np.var(X, axis=0)
+            gradients = place_of(self.device).gradients(member, X[at])
+            slopes = np.mean(np.sum(gradients**2, axis=2), axis=0) * np.var(X, axis=0)
             found += weight * np.bincount(of, slopes, minlength=len(found))
         total = float(found.sum())
         self.feature_importances_ = found / total if total > 0 else np.full(len(found), 1.0 / len(found))
@@ -206,12 +212,15 @@ class AutoModel(BaseEstimator):
         require_positive("budget", self.budget)
         if self.max_trials is not None:
             require_integer("max_trials", self.max_trials, 1)
-        if self.device not in (None, "cpu"):
-            raise ValueError(f"device={self.device!r}: only the CPU so far.")
+        require_device(self.device)
 
     def _scores(self, X: object) -> np.ndarray:
         check_is_fitted(self)
-        return self._of_rows(X, self._stack.scores)
+        return self._of_rows(X, self._scores_of)
+
+    def _scores_of(self, encoded: Encoded) -> np.ndarray:
+        """Scores of encoded rows, made on the device that was asked for."""
+        return self._stack.scores(encoded, place_of(self.device))
 
     def _of_rows(self, X: object, function: Callable[[Encoded], np.ndarray]) -> np.ndarray:
         """What a function says of encoded rows, block by block where they come in blocks."""

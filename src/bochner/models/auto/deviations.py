@@ -16,6 +16,7 @@ import numpy as np
 
 from .expansion import Expansion
 from .fits import Rows
+from .placing import HOST, Host
 from .search import Chain, rounds
 
 MOST = 500  # rows that f is fitted to
@@ -38,7 +39,7 @@ class Deviations(NamedTuple):
         return self.widening * np.exp(np.clip(self.logarithm(X), -300.0, 300.0))
 
 
-def learned_deviations(X: np.ndarray, missed: np.ndarray) -> Deviations:
+def learned_deviations(X: np.ndarray, missed: np.ndarray, place: Host = HOST) -> Deviations:
     """What absolute errors (n, outputs) of rows left out teach."""
     level = np.mean(missed**2, axis=0)
     same = Deviations(widening(missed, np.ones_like(missed)))
@@ -47,7 +48,7 @@ def learned_deviations(X: np.ndarray, missed: np.ndarray) -> Deviations:
         return same
     T = 0.5 * np.log(missed[at] ** 2 + FLOOR * level)
     middle = T.mean(axis=0)
-    rows = Rows(X[at], T - middle, np.arange(len(at)) % FOLDS, False)
+    rows = place.rows(Rows(X[at], T - middle, np.arange(len(at)) % FOLDS, False))
     found = min(islice(rounds(rows, CHAIN), ROUNDS), key=lambda member: member.error, default=None)
     if found is None:
         return same
@@ -56,7 +57,8 @@ def learned_deviations(X: np.ndarray, missed: np.ndarray) -> Deviations:
     gains = gains.sum(axis=1)
     if not gains.mean() > CLEAR * gains.std() / np.sqrt(len(gains)):
         return same
-    f = replace(found.expansion, intercept=found.expansion.intercept + middle)
+    f = place.home(found.expansion)
+    f = replace(f, intercept=f.intercept + middle)
     return Deviations(widening(missed[at], scale), f)
 
 

@@ -29,6 +29,8 @@ class Tables:
     Pictures have one more version, "pixels": all of these, in the numbers that were given.
     """
 
+    whole = WHOLE  # rows up to which every fold is judged where the search is made
+
     def __init__(self, X: MatrixLike, y: np.ndarray, Y: np.ndarray, shape: tuple[int, ...] | None = None) -> None:
         """`y` are targets as they are given, Y (n, outputs) coded ones of mean zero; `shape` that of pictures."""
         self.Y, self.shape = Y, shape
@@ -54,7 +56,7 @@ class Tables:
     def _with_effects(self) -> np.ndarray:
         encoder = self.encoders["effects"] = EffectEncoder.of(self.encoders["robust"])
         self._codes = encoder.codes(self._columns)
-        seen = np.ones(len(self.Y), dtype=bool) if len(self.Y) <= WHOLE else self.folds != 0
+        seen = np.ones(len(self.Y), dtype=bool) if len(self.Y) <= self.whole else self.folds != 0
         return encoder.fit_transform(self._codes, self("robust"), self.Y, seen)
 
     def versions(self, numbers: str | None, rows: np.ndarray, pool: np.ndarray, folds: np.ndarray) -> list[np.ndarray]:

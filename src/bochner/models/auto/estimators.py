@@ -16,6 +16,7 @@ from ..scoring import score_of_rows
 from ..targets import LabelTargets, NumericTargets
 from .base import AutoModel, Encoded
 from .deviations import Deviations, learned_deviations
+from .placing import place_of
 from .probabilities import Sharpness, likeliest
 
 
@@ -37,8 +38,9 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
         Seed of the samples.
     n_jobs : int, default=None
         Number of threads; None is all cores.
-    device : {'cpu'} or None, default=None
-        Where to compute; only the CPU so far.
+    device : str, default=None
+        Where fits and predictions are made: 'cpu', or 'cuda', 'cuda:1' and so on, GPUs that torch sees. Tables become
+        numbers on the host, and what was fitted holds arrays: a file says nothing of a device.
     verbose : int, default=0
         Whether to show progress and the best error so far.
     image_shape : tuple of int, default=None
@@ -130,7 +132,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
         shape = (-1, *self._targets.shape)  # type: ignore[attr-defined]
         if not return_std:
             return (self._scores(X) + self._targets.offset).reshape(shape)
-        both = self._of_rows(X, lambda rows: np.hstack([self._stack.scores(rows), self._deviations(rows("robust"))]))
+        both = self._of_rows(X, lambda rows: np.hstack([self._scores_of(rows), self._deviations(rows("robust"))]))
         scores, deviations = np.hsplit(both, 2)
         return (scores + self._targets.offset).reshape(shape), deviations.reshape(shape)
 
@@ -155,7 +157,7 @@ class AutoRegressor(MultiOutputRegressor, AutoModel):
 
     def _learn_from(self, held_out: np.ndarray, codes: np.ndarray, encoded: Encoded) -> None:
         missed = np.abs(held_out - codes)
-        self._deviations = learned_deviations(encoded("robust"), missed)
+        self._deviations = learned_deviations(encoded("robust"), missed, place_of(self.device))
         size = np.maximum(np.var(codes, axis=0), np.finfo(float).tiny)
         shares = np.mean(missed**2 / size, axis=1)
         self.cv_score_ = float(1.0 - shares.mean())
@@ -180,8 +182,9 @@ class AutoClassifier(ClassifierMixin, AutoModel):
         Seed of the samples.
     n_jobs : int, default=None
         Number of threads; None is all cores.
-    device : {'cpu'} or None, default=None
-        Where to compute; only the CPU so far.
+    device : str, default=None
+        Where fits and predictions are made: 'cpu', or 'cuda', 'cuda:1' and so on, GPUs that torch sees. Tables become
+        numbers on the host, and what was fitted holds arrays: a file says nothing of a device.
     verbose : int, default=0
         Whether to show progress and the best error so far.
     image_shape : tuple of int, default=None

@@ -4,6 +4,8 @@
 
 R is the root of a metric, a vector if that is diagonal; s is a multiple of the median distance; w weighs a linear part,
 whose sum over j is one slope for each column. The centres z_j are the rows of the fit, or some of them.
+
+Rows and all that is made of them are arrays, or tensors on a device; metrics and bandwidths are numbers of the host.
 """
 
 from __future__ import annotations
@@ -13,12 +15,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from ... import ops
+from ...arrays import Array, empty, is_torch, like, namespace, to_host
 from ...bases.heuristics import settle_bandwidth
 from ...kernels import Stable
 
 RIDGE = 1e-6  # of the largest diagonal entry: no direction is lost for ever
 STEP = 0.5  # of symmetric differences, in spreads of a column: kinks have no useful slope
-TILE = 1 << 23  # kernel values that are held at once
+MEASURED = 1000  # rows whose distances tell a bandwidth
+TILE, TILE_OF_TENSORS = 1 << 23, 1 << 27  # kernel values that are held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +42,16 @@ class Setting:
     linear: float = 0.0
     alpha: float = 1e-2
 
-    def metric(self, X: np.ndarray) -> np.ndarray:
+    def metric(self, X: Array) -> Array:
         """The rows R'x in which distances are taken."""
         if self.root is None:
             return X
-        return X * self.root if self.root.ndim == 1 else X @ self.root
+        root = like(self.root, X)
+        return X * root if root.ndim == 1 else X @ root
 
-    def kernel(self, Z: np.ndarray, seed: int = 0) -> Stable:
+    def kernel(self, Z: Array) -> Stable:
         """The kernel of rows in the metric, its bandwidth by some of them."""
-        rows = Z[np.random.default_rng(seed).permutation(len(Z))[:1000]]
+        rows = to_host(Z[like(sampled(len(Z)), Z)])
         return Stable(self.p, self.q, self.factor * settle_bandwidth("median", rows, self.p))
 
     def described(self) -> str:
@@ -56,38 +62,58 @@ class Setting:
         return f"Stable({self.p:g}, {self.q:g}), {kind}, rows {rows}, bandwidth {self.factor:g} medians{line}"
 
 
+def sampled(rows: int) -> np.ndarray:
+    """The numbers of the rows whose distances tell a bandwidth."""
+    return np.random.default_rng(0).permutation(rows)[:MEASURED]
+
+
+def fallen(distances: Array, scale: Array | float, q: float) -> Array:
+    """The kernel exp(-(r/s)^q) at distances r, which are tensors."""
+    found = distances / -scale
+    if q != 1.0:
+        found = found.square_().neg_() if q == 2.0 else found.neg_().pow_(q).neg_()
+    return found.exp_()
+
+
+def kernel_between(kernel: Stable, Z: Array, centres: Array) -> Array:
+    """Its values (n, m)."""
+    if is_torch(Z):
+        return fallen(ops.distances(Z, centres, kernel.p), kernel.scale, kernel.q)
+    return kernel(Z, centres)
+
+
 @dataclass(frozen=True, eq=False)
 class Expansion:
     """A function of encoded rows: kernels at centres, a linear part and an intercept."""
 
     setting: Setting
     kernel: Stable
-    centres: np.ndarray  # in the metric (m, d)
-    coefficients: np.ndarray  # (m, outputs)
-    slopes: np.ndarray  # of x - middle (d, outputs)
-    middle: np.ndarray
-    intercept: np.ndarray
+    centres: Array  # in the metric (m, d)
+    coefficients: Array  # (m, outputs)
+    slopes: Array  # of x - middle (d, outputs)
+    middle: Array
+    intercept: Array
     slopes_at: ClassVar[int] = 300  # rows by which columns are explained
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def __call__(self, X: Array) -> Array:
         """Scores (n, outputs), never more than a tile of the kernel at a time."""
         out = (X - self.middle) @ self.slopes + self.intercept
-        rows = max(1, TILE // max(len(self.centres), 1))
+        rows = max(1, tile_of(X) // max(len(self.centres), 1))
         for start in range(0, len(X) if len(self.centres) else 0, rows):
             part = slice(start, start + rows)
-            out[part] += self.kernel(self.setting.metric(X[part]), self.centres) @ self.coefficients
+            out[part] += kernel_between(self.kernel, self.setting.metric(X[part]), self.centres) @ self.coefficients
         return out
 
-    def gradients(self, X: np.ndarray) -> np.ndarray:
+    def gradients(self, X: Array) -> Array:
         """Slopes (n, d, outputs) at rows, in each column of x; for p = 1 by symmetric differences of a step."""
-        setting, kernel = self.setting, self.kernel
+        setting, kernel, xp = self.setting, self.kernel, namespace(X)
         Z, s, q = setting.metric(X), kernel.scale, kernel.q
-        values = np.maximum(kernel(Z, self.centres), 1e-300)
+        values = kernel_between(kernel, Z, self.centres).clip(min=1e-300)
         # (r/s)^q = -log k, so that d k / d r = -q k (-log k) / r.
-        powers = -np.log(values)
-        distance = np.maximum(s * powers ** (1.0 / q), 1e-3 * s)
+        powers = -xp.log(values)
+        distance = (s * powers ** (1.0 / q)).clip(min=1e-3 * s)
         fall = q * values * powers / distance
-        out = np.empty((*Z.shape, self.coefficients.shape[1]))
+        out = empty((*Z.shape, self.coefficients.shape[1]), Z)
         if kernel.p == 2.0:
             fall = fall / distance
             for k, a in enumerate(self.coefficients.T):
@@ -95,22 +121,47 @@ class Expansion:
                 out[:, :, k] = weighted @ self.centres - weighted.sum(axis=1)[:, None] * Z
         else:
             steps = STEP * (np.ones(Z.shape[1]) if setting.root is None else setting.root)
-            for j in range(Z.shape[1]):
-                signs = np.clip((Z[:, j, None] - self.centres[:, j]) / max(steps[j], 1e-12), -1.0, 1.0)
-                out[:, j] = -(fall * signs) @ self.coefficients
+            kinks = kinked_on_device if is_torch(Z) else kinked
+            kinks(fall, Z, self.centres, np.maximum(steps, 1e-12), self.coefficients, out)
         if setting.root is not None:
-            R = setting.root
-            out = out * R[:, None] if R.ndim == 1 else np.einsum("ij,njk->nik", R, out)
+            R = like(setting.root, X)
+            out = out * R[:, None] if R.ndim == 1 else xp.einsum("ij,njk->nik", R, out)
         return out + self.slopes
 
-    def metric(self, X: np.ndarray) -> np.ndarray:
+    def metric(self, X: Array) -> np.ndarray:
         """The average gradient outer product at rows (d, d), its largest diagonal entry 1."""
         return average_product(self.gradients(X))
 
 
-def average_product(slopes: np.ndarray) -> np.ndarray:
+def kinked(fall: Array, Z: Array, centres: Array, steps: np.ndarray, coefficients: Array, out: Array) -> None:
+    """Slopes of distances |z - c|_1, by symmetric differences of these steps, column by column."""
+    for j in range(Z.shape[1]):
+        signs = np.clip((Z[:, j, None] - centres[:, j]) / steps[j], -1.0, 1.0)
+        out[:, j] = -(fall * signs) @ coefficients
+
+
+def kinked_on_device(fall: Array, Z: Array, centres: Array, steps: np.ndarray, coefficients: Array, out: Array) -> None:
+    """The same with as many columns at a time as find room: a product of matrices for each row."""
+    weighted = -fall[:, :, None] * coefficients  # (n, m, outputs)
+    columns, width = max(1, TILE_OF_TENSORS // max(fall.shape[0] * fall.shape[1], 1)), like(steps, Z)
+    for start in range(0, Z.shape[1], columns):
+        part = slice(start, start + columns)
+        signs = (Z[:, part, None] - centres.T[part]) / width[part, None]  # (n, columns, m)
+        out[:, part] = signs.clip(-1.0, 1.0) @ weighted
+
+
+def tile_of(X: Array) -> int:
+    """Kernel values that are held at once where the rows are."""
+    return TILE_OF_TENSORS if is_torch(X) else TILE
+
+
+def average_product(slopes: Array) -> np.ndarray:
     """The mean of g g' over rows and outputs, its largest diagonal entry 1; slopes are (n, d, outputs)."""
-    found = np.einsum("nik,njk->ij", slopes, slopes, optimize=True)
+    if is_torch(slopes):
+        flat = namespace(slopes).swapaxes(slopes, 0, 1).reshape(slopes.shape[1], -1)
+        found = to_host(flat @ flat.T)
+    else:
+        found = np.einsum("nik,njk->ij", slopes, slopes, optimize=True)
     largest = float(found.diagonal().max(initial=0.0))
     return found / largest if largest > 0 else np.eye(len(found))
 

@@ -3,6 +3,8 @@
 With few rows all of them are centres, and every fold is predicted by a model, in a metric, that has not seen it. With
 more, one fold is held out; and with many, some rows are centres (landmarks): their features are
 phi(x) = L^-1 k(centres, x) with L L' = K(centres, centres), and sums over the rows give the rest.
+
+Rows are arrays, or tensors on a device; folds, errors and predictions of rows left out are the host's.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ from scipy.linalg import lapack, solve_triangular
 from scipy.spatial.distance import cdist
 
 from ... import ops
+from ...arrays import Array, constant, is_torch, like, namespace, to_host
 from ...kernels import Stable
 from ...moments import Centered, FoldedMoments, Moments
 from ...moments import Rows as FeatureRows
 from ...ops import threads
 from ...ops.blas import divide_by_triangle
 from ...solvers import solve_or_none
-from .expansion import TILE, Expansion, Setting
+from .expansion import Expansion, Setting, tile_of
+from .expansion import fallen as fallen_on_device
 
 ALPHAS = 10.0 ** np.arange(-7.0, 4.0)
 JITTER = 1e-7  # of the diagonal of a kernel matrix, which is 1
@@ -34,38 +38,46 @@ class Member(NamedTuple):
     """A fitted function, what it predicts of rows without having seen them, and its squared error there."""
 
     expansion: Any  # an Expansion, or one for each leaf of a tree
-    held_out: np.ndarray  # (judged rows, outputs)
+    held_out: np.ndarray  # (judged rows, outputs), of the host
     error: float  # relative to that of the mean
 
 
 class Rows(NamedTuple):
     """Encoded rows, coded targets of mean zero, and folds; rows of a judged fold are predicted without it."""
 
-    X: np.ndarray
-    Y: np.ndarray
+    X: Array
+    Y: Array
     folds: np.ndarray
     one_fold: bool  # whether fold 0 alone is judged
-    versions: Sequence[np.ndarray] = ()  # what X is to those who have not seen a fold, if not the same for all
+    versions: Sequence[Array] = ()  # what X is to those who have not seen a fold, if not the same for all
 
     @property
     def judged(self) -> np.ndarray:
         """Which rows are predicted without having been seen."""
         return self.folds == 0 if self.one_fold else np.ones(len(self.folds), dtype=bool)
 
-    def without(self, fold: int) -> np.ndarray:
+    def without(self, fold: int) -> Array:
         """X as those see it who have not seen a fold."""
         return self.versions[fold] if len(self.versions) else self.X
 
-    def error_of(self, predicted: np.ndarray) -> float:
+    def error_of(self, predicted: Array) -> float:
         """Squared error of judged rows, relative to that of predicting their mean."""
-        Y = self.Y[self.judged]
-        nothing = float(np.sum((Y - Y.mean(axis=0)) ** 2))
-        return float(np.sum((Y - predicted) ** 2)) / nothing if nothing > 0 else 0.0
+        Y = chosen(self.Y, np.flatnonzero(self.judged))
+        nothing = float(((Y - Y.mean(axis=0)) ** 2).sum())
+        return float(((Y - predicted) ** 2).sum()) / nothing if nothing > 0 else 0.0
 
 
-def solved(kernel: np.ndarray, Y: np.ndarray, alpha: float) -> np.ndarray | None:
+def chosen(X: Array, which: np.ndarray) -> Array:
+    """The rows of these numbers."""
+    found: Array = X[like(which, X)]
+    return found
+
+
+def solved(kernel: Array, Y: Array, alpha: float) -> Array | None:
     """Coefficients (K + alpha I)^-1 Y, or None if that matrix is not positive definite."""
-    matrix = kernel.copy()
+    if is_torch(kernel):
+        return solve_or_none(kernel, Y, alpha)
+    matrix = np.array(kernel, order="C")
     matrix[np.diag_indices(len(matrix))] += alpha
     try:
         factor = np.linalg.cholesky(matrix)  # which leaves the interpreter free for other folds
@@ -86,19 +98,23 @@ def beside(tasks: list[Callable[[], Any]]) -> list[Any]:
     return found
 
 
-def far_apart(X: np.ndarray, Z: np.ndarray, p: float) -> np.ndarray:
+def far_apart(X: Array, Z: Array, p: float) -> Array:
     """Distances |x - z|_p (n, m), some rows at a time."""
+    if is_torch(X):
+        return ops.distances(X, Z, p)
     found = np.empty((len(X), len(Z)))
 
     def take(rows: slice) -> None:
         cdist(X[rows], Z, CITY[p], out=found[rows])
 
-    threads.over_rows(take, len(X), max(1, threads.WORTH // max(Z.size, 1)))
+    threads.over_rows(take, len(X), max(1, threads.WORTH // max(len(Z) * Z.shape[1], 1)))
     return found
 
 
-def fallen(distances: np.ndarray, s: float, q: float) -> np.ndarray:
+def fallen(distances: Array, s: float, q: float) -> Array:
     """The kernel at distances, exp(-(r/s)^q)."""
+    if is_torch(distances):
+        return fallen_on_device(distances, s, q)
     found = np.empty_like(distances)
 
     def take(rows: slice) -> None:
@@ -114,19 +130,17 @@ def fallen(distances: np.ndarray, s: float, q: float) -> np.ndarray:
 class Part:
     """Fits of one setting to some rows, all of them centres; distances are made once for all bandwidths, penalties."""
 
-    def __init__(
-        self, X: np.ndarray, Y: np.ndarray, setting: Setting, new: np.ndarray, median: float | None = None
-    ) -> None:
+    def __init__(self, X: Array, Y: Array, setting: Setting, new: Array, median: float | None = None) -> None:
         self.X, self.setting, self.new = X, setting, new
         self.level = Y.mean(axis=0)
-        self.Y = np.asfortranarray(Y - self.level)
+        self.Y = Y - self.level if is_torch(Y) else np.asfortranarray(Y - self.level)
         self.Z = setting.metric(X)
         self.median = replace(setting, factor=1.0).kernel(self.Z).scale if median is None else median
         self.middle = X.mean(axis=0)
         self.distances = far_apart(self.Z, self.Z, setting.p)
         self.to_new = far_apart(setting.metric(new), self.Z, setting.p)
 
-    def kernels(self, factor: float, linear: float) -> tuple[np.ndarray, np.ndarray]:
+    def kernels(self, factor: float, linear: float) -> tuple[Array, Array]:
         """The kernel matrix of the rows, and that of new rows with them."""
         s = factor * self.median
         both = fallen(self.distances, s, self.setting.q), fallen(self.to_new, s, self.setting.q)
@@ -136,7 +150,7 @@ class Part:
             both[1][:] += linear * (self.new - self.middle) @ centred.T
         return both
 
-    def expansion(self, setting: Setting, coefficients: np.ndarray) -> Expansion:
+    def expansion(self, setting: Setting, coefficients: Array) -> Expansion:
         """The function with these coefficients; its metric is the one that the part was made with."""
         setting = replace(setting, root=self.setting.root)
         kernel = Stable(setting.p, setting.q, setting.factor * self.median)
@@ -188,28 +202,28 @@ class FoldFits:
 def exact_fit(rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
     """The member with all rows as centres, its penalty by fold 0; and the function that has not seen that fold."""
     out, rest = np.flatnonzero(rows.folds == 0), np.flatnonzero(rows.folds != 0)
-    part = Part(rows.X[rest], rows.Y[rest], setting, rows.X[out])
+    part = Part(chosen(rows.X, rest), chosen(rows.Y, rest), setting, chosen(rows.X, out))
     inner, outer = part.kernels(setting.factor, setting.linear)
-    tried: dict[int, tuple[float, np.ndarray, np.ndarray]] = {}
+    tried: dict[int, tuple[float, Array, Array] | None] = {}
 
     def error(k: int) -> float:
         if k not in tried:
             c = solve_or_none(inner, part.Y, float(ALPHAS[k]))
-            predicted = np.full((len(out), part.Y.shape[1]), np.inf) if c is None else outer @ c + part.level
-            tried[k] = (rows.error_of(predicted), predicted, np.empty(0) if c is None else np.asarray(c))
-        return tried[k][0] if np.isfinite(tried[k][0]) else np.inf
+            predicted = part.level if c is None else outer @ c + part.level
+            tried[k] = None if c is None else (rows.error_of(predicted), predicted, c)
+        found = tried[k]
+        return found[0] if found is not None and np.isfinite(found[0]) else np.inf
 
     at = downhill(error, nearest(setting.alpha), len(ALPHAS))
-    if not np.isfinite(tried[at][0]):
+    best = tried[at]
+    if best is None or not np.isfinite(best[0]):
         return None
     setting = replace(setting, alpha=float(ALPHAS[at]))
     whole = Part(rows.X, rows.Y, setting, rows.X[:0])
     c = solve_or_none(whole.kernels(setting.factor, setting.linear)[0], whole.Y, setting.alpha)
     if c is None:
         return None
-    return Member(whole.expansion(setting, np.asarray(c)), tried[at][1], tried[at][0]), part.expansion(
-        setting, tried[at][2]
-    )
+    return Member(whole.expansion(setting, c), to_host(best[1]), best[0]), part.expansion(setting, best[2])
 
 
 def nearest(alpha: float) -> int:
@@ -234,34 +248,32 @@ class LandmarkFits:
 
     def __init__(self, rows: Rows, setting: Setting, centres: np.ndarray) -> None:
         self.rows, self.setting = rows, setting
-        self.Z = setting.metric(rows.X[centres])
+        self.Z = setting.metric(chosen(rows.X, centres))
         self.kernel = setting.kernel(self.Z)
         self.middle = rows.X.mean(axis=0)
-        matrix = self._kernel_of(self.Z)
-        matrix[np.diag_indices(len(matrix))] += JITTER
-        self.factor = np.asfortranarray(np.linalg.cholesky(matrix).T)
+        self.factor = upper_factor(self._kernel_of(self.Z), JITTER)
         self.out = np.flatnonzero(rows.folds == 0)
         self.rest_sums = self._sums(np.flatnonzero(rows.folds != 0))
         self.out_sums = self._sums(self.out)
 
-    def _kernel_of(self, Z: np.ndarray) -> np.ndarray:
+    def _kernel_of(self, Z: Array) -> Array:
         return fallen(far_apart(Z, self.Z, self.setting.p), self.kernel.scale, self.setting.q)
 
-    def features(self, X: np.ndarray) -> np.ndarray:
+    def features(self, X: Array) -> Array:
         """Features (n, centres and columns): products of them are the kernel."""
-        found = self._kernel_of(self.setting.metric(X))
-        threads.over_rows(lambda rows: divide_by_triangle(self.factor, found[rows].T), len(found), 128)
+        found = divided(self._kernel_of(self.setting.metric(X)), self.factor)
         if not self.setting.linear:
             return found
-        return np.hstack([found, np.sqrt(self.setting.linear) * (X - self.middle)])
+        features: Array = namespace(X).hstack([found, float(np.sqrt(self.setting.linear)) * (X - self.middle)])
+        return features
 
     def _sums(self, which: np.ndarray) -> Moments:
-        return sums_of(self.rows, lambda part: self.features(self.rows.X[part]), which)
+        return sums_of(self.rows, lambda part: self.features(chosen(self.rows.X, part)), which)
 
     def best(self, setting: Setting) -> tuple[Member, Expansion] | None:
         """The member at the penalty of smallest error on fold 0, and the function that has not seen that fold."""
-        features, unseen = self.features(self.rows.X[self.out]), self.rest_sums.centered()
-        tried: dict[int, tuple[float, np.ndarray, Expansion]] = {}
+        features, unseen = self.features(chosen(self.rows.X, self.out)), self.rest_sums.centered()
+        tried: dict[int, tuple[float, Array, Expansion]] = {}
 
         def error(k: int) -> float:
             if k not in tried:
@@ -269,7 +281,7 @@ class LandmarkFits:
                 if found is None:
                     return np.inf
                 predicted = (features - unseen.mean_z) @ found + unseen.mean_y
-                made = self._expansion(replace(setting, alpha=float(ALPHAS[k])), unseen, np.asarray(found))
+                made = self._expansion(replace(setting, alpha=float(ALPHAS[k])), unseen, found)
                 tried[k] = (self.rows.error_of(predicted), predicted, made)
             return tried[k][0]
 
@@ -278,14 +290,42 @@ class LandmarkFits:
         found = solve_or_none(everything.gram, everything.cross, float(ALPHAS[at]))
         if found is None or at not in tried:
             return None
-        whole = self._expansion(replace(setting, alpha=float(ALPHAS[at])), everything, np.asarray(found))
-        return Member(whole, tried[at][1], tried[at][0]), tried[at][2]
+        whole = self._expansion(replace(setting, alpha=float(ALPHAS[at])), everything, found)
+        return Member(whole, to_host(tried[at][1]), tried[at][0]), tried[at][2]
 
-    def _expansion(self, setting: Setting, sums: Centered, b: np.ndarray) -> Expansion:
+    def _expansion(self, setting: Setting, sums: Centered, b: Array) -> Expansion:
         m, intercept = len(self.Z), sums.mean_y - sums.mean_z @ b
-        coefficients = solve_triangular(self.factor, b[:m])
-        slopes = np.sqrt(setting.linear) * b[m:] if setting.linear else np.zeros((len(self.middle), b.shape[1]))
+        coefficients = solved_by_triangle(self.factor, b[:m])
+        root, none = float(np.sqrt(setting.linear)), constant(0.0, (len(self.middle), b.shape[1]), b)
+        slopes = root * b[m:] if setting.linear else none
         return Expansion(setting, self.kernel, self.Z, coefficients, slopes, self.middle, intercept)
+
+
+def upper_factor(matrix: Array, shift: float) -> Array:
+    """R of matrix + shift I = R'R, which may be made in the place of the matrix."""
+    if is_torch(matrix):
+        matrix.diagonal().add_(shift)
+        factor: Array = namespace(matrix).linalg.cholesky(matrix, upper=True)
+        return factor
+    matrix[np.diag_indices(len(matrix))] += shift
+    return np.asfortranarray(np.linalg.cholesky(matrix).T)
+
+
+def divided(rows: Array, factor: Array) -> Array:
+    """Rows times R^-1, perhaps in their place."""
+    if is_torch(rows):
+        found: Array = namespace(rows).linalg.solve_triangular(factor, rows, upper=True, left=False)
+        return found
+    threads.over_rows(lambda some: divide_by_triangle(np.asarray(factor), rows[some].T), len(rows), 128)
+    return rows
+
+
+def solved_by_triangle(factor: Array, b: Array) -> Array:
+    """R^-1 b."""
+    found: Array = (
+        namespace(b).linalg.solve_triangular(factor, b, upper=True) if is_torch(b) else solve_triangular(factor, b)
+    )
+    return found
 
 
 class LeastSquares(NamedTuple):
@@ -343,7 +383,7 @@ def dual_least_squares(rows: Rows, features: Callable[[np.ndarray], np.ndarray],
     outs = [np.flatnonzero(rows.folds == fold) for fold in ([0] if rows.one_fold else np.unique(rows.folds))]
     tried: dict[int, np.ndarray] = {}
 
-    def fitted(rest: np.ndarray, alpha: float) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    def fitted(rest: np.ndarray, alpha: float) -> tuple[Array | None, Array, Array]:
         """Coefficients of the rows, products with these less their mean, and the mean target."""
         towards = K[:, rest].mean(axis=1)
         products = K[:, rest] - towards[:, None] - towards[rest] + towards[rest].mean()
@@ -370,13 +410,13 @@ def dual_least_squares(rows: Rows, features: Callable[[np.ndarray], np.ndarray],
     return LeastSquares(float(ALPHAS[at]), b, level - middle @ b, tried[at], error(at))
 
 
-def sums_of(rows: Rows, features: Callable[[np.ndarray], np.ndarray], which: np.ndarray) -> Moments:
+def sums_of(rows: Rows, features: Callable[[np.ndarray], Array], which: np.ndarray) -> Moments:
     """The sums of features of some rows, a tile at a time."""
     first = features(which[:1])
-    step = max(1, TILE // first.shape[1])
+    step = max(1, tile_of(first) // first.shape[1])
     total: Moments | None = None
     for part in (which[start : start + step] for start in range(0, len(which), step)):
-        total = Moments.plus_rows(total, FeatureRows(features(part), rows.Y[part]))
+        total = Moments.plus_rows(total, FeatureRows(features(part), chosen(rows.Y, part)))
     assert total is not None
     return total
 

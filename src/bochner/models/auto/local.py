@@ -2,19 +2,21 @@
 
 Rows far apart in the metric hardly matter to one another where kernels are narrow, so n rows in leaves of L cost
 n L^2 / 3 operations, not n^3 / 3. A node is cut at the median of the column, in the metric, that varies most there.
+The tree is grown on the host, wherever the fits are made: those on a device one after the other, which fill it alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ...arrays import FEW_ROWS, Array, empty, is_torch, like, namespace, to_host
 from .expansion import Expansion, Setting, average_product
-from .fits import ALPHAS, Member, Part, Rows, beside, downhill, nearest, solved
+from .fits import ALPHAS, Member, Part, Rows, beside, chosen, downhill, nearest, solved
 
 LEAST = 0.1  # share of a node's rows that either side of a cut must have
 TRIED = 8  # leaves by which the penalty is chosen
@@ -67,51 +69,62 @@ class LocalExpansion:
     slopes_at: ClassVar[int] = Expansion.slopes_at
 
     @property
-    def centres(self) -> np.ndarray:
+    def centres(self) -> Array:
         """The centres of all leaves."""
-        return np.concatenate([leaf.centres for leaf in self.leaves])
+        found: Array = namespace(self.leaves[0].centres).concatenate([leaf.centres for leaf in self.leaves])
+        return found
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def __call__(self, X: Array) -> Array:
         """Scores (n, outputs)."""
         return self._by_leaf(X, [leaf.__call__ for leaf in self.leaves], self.leaves[0].intercept.shape)
 
-    def gradients(self, X: np.ndarray) -> np.ndarray:
+    def gradients(self, X: Array) -> Array:
         """Slopes (n, d, outputs) at rows."""
         return self._by_leaf(X, [leaf.gradients for leaf in self.leaves], self.leaves[0].slopes.shape)
 
-    def metric(self, X: np.ndarray) -> np.ndarray:
+    def metric(self, X: Array) -> np.ndarray:
         """The average gradient outer product at rows (d, d), its largest diagonal entry 1."""
         return average_product(self.gradients(X))
 
-    def _by_leaf(
-        self, X: np.ndarray, functions: list[Callable[[np.ndarray], np.ndarray]], shape: tuple[int, ...]
-    ) -> np.ndarray:
-        of, out = self.tree.leaf_of(self.setting.metric(X)), np.empty((len(X), *shape))
+    def _by_leaf(self, X: Array, functions: list[Callable[[Array], Array]], shape: tuple[int, ...]) -> Array:
+        of, out = self.tree.leaf_of(on_host(self.setting.metric(X))), empty((len(X), *shape), X)
         order = np.argsort(of, kind="stable")
         ends = np.searchsorted(of[order], np.arange(len(functions) + 1))
 
         def fill(number: int) -> None:
             at = order[ends[number] : ends[number + 1]]
             if len(at):
-                out[at] = functions[number](X[at])
+                out[like(at, X)] = functions[number](chosen(X, at))
 
-        beside([partial(fill, number) for number in np.unique(of).tolist()])
+        performed([partial(fill, number) for number in np.unique(of).tolist()], X)
         return out
+
+
+def on_host(Z: Array) -> np.ndarray:
+    """All rows as an array."""
+    if not is_torch(Z):
+        return np.asarray(Z)
+    return np.concatenate([to_host(Z[start : start + FEW_ROWS]) for start in range(0, max(len(Z), 1), FEW_ROWS)])
+
+
+def performed(tasks: Sequence[Callable[[], Any]], X: Array) -> list[Any]:
+    """What tasks return: beside one another for arrays, in turn on a device."""
+    return [task() for task in tasks] if is_torch(X) else beside(list(tasks))
 
 
 def local_fit(rows: Rows, setting: Setting, size: int) -> tuple[Member, LocalExpansion] | None:
     """The member with a fit in each leaf of about `size` rows; fold 0 judges it, and is left out of it for good."""
     rest, out = np.flatnonzero(~rows.judged), np.flatnonzero(rows.judged)
-    Z = setting.metric(rows.X[rest])
+    Z = on_host(setting.metric(chosen(rows.X, rest)))
     median = replace(setting, factor=1.0).kernel(Z).scale
     tree = grown(Z, size)
-    inside, outside = tree.leaf_of(Z), tree.leaf_of(setting.metric(rows.X[out]))
+    inside, outside = tree.leaf_of(Z), tree.leaf_of(on_host(setting.metric(chosen(rows.X, out))))
     rng = np.random.default_rng(0)
     places = [rng.permutation(rest[inside == leaf])[: 2 * size] for leaf in range(len(tree.axes) + 1)]
 
     def part(leaf: int, new: np.ndarray) -> Part:
         at = places[leaf] if len(places[leaf]) else rest[:1]
-        return Part(rows.X[at], rows.Y[at], setting, rows.X[new], median)
+        return Part(chosen(rows.X, at), chosen(rows.Y, at), setting, chosen(rows.X, new), median)
 
     at = chosen_penalty(rows, setting, [out[outside == leaf] for leaf in range(len(places))], part)
     setting = replace(setting, alpha=float(ALPHAS[at]))
@@ -121,12 +134,12 @@ def local_fit(rows: Rows, setting: Setting, size: int) -> tuple[Member, LocalExp
         c = solved(one.kernels(setting.factor, setting.linear)[0], one.Y, setting.alpha)
         return None if c is None else one.expansion(setting, c)
 
-    leaves = beside([partial(fitted, leaf) for leaf in range(len(places))])
+    leaves = performed([partial(fitted, leaf) for leaf in range(len(places))], rows.X)
     if any(leaf is None for leaf in leaves):
         return None
     found = LocalExpansion(setting, tree, leaves)
-    predicted = found(rows.X[out])
-    return Member(found, predicted, rows.error_of(predicted)), found
+    predicted = found(chosen(rows.X, out))
+    return Member(found, to_host(predicted), rows.error_of(predicted)), found
 
 
 def chosen_penalty(
@@ -134,18 +147,19 @@ def chosen_penalty(
 ) -> int:
     """The number of the penalty with the smallest squared error of judged rows in a few leaves."""
     tried = np.random.default_rng(1).permutation([leaf for leaf, out in enumerate(outs) if len(out)])[:TRIED]
-    parts = beside([partial(part, int(leaf), outs[leaf]) for leaf in tried])
-    kernels = beside([partial(one.kernels, setting.factor, setting.linear) for one in parts])
+    parts = performed([partial(part, int(leaf), outs[leaf]) for leaf in tried], rows.X)
+    kernels = performed([partial(one.kernels, setting.factor, setting.linear) for one in parts], rows.X)
     errors: dict[int, float] = {}
 
-    def missed(one: Part, pair: tuple[np.ndarray, np.ndarray], out: np.ndarray, alpha: float) -> float:
+    def missed(one: Part, pair: tuple[Array, Array], out: np.ndarray, alpha: float) -> float:
         c = solved(pair[0], one.Y, alpha)
-        return np.inf if c is None else float(np.sum((pair[1] @ c + one.level - rows.Y[out]) ** 2))
+        return np.inf if c is None else float(((pair[1] @ c + one.level - chosen(rows.Y, out)) ** 2).sum())
 
     def error(k: int) -> float:
         if k not in errors:
             these = zip(parts, kernels, tried, strict=True)
-            errors[k] = sum(beside([partial(missed, one, pair, outs[t], float(ALPHAS[k])) for one, pair, t in these]))
+            missing = [partial(missed, one, pair, outs[t], float(ALPHAS[k])) for one, pair, t in these]
+            errors[k] = sum(performed(missing, rows.X))
         return errors[k]
 
     return downhill(error, nearest(setting.alpha), len(ALPHAS))

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from ... import ops
+from ...arrays import Array
 from ...bases import PatchFeatures
 from ...config import memory_budget
 from ...streams import sample_rows
@@ -50,7 +51,7 @@ class PatchSetting:
         """The setting with as many filters as make so many columns."""
         return replace(self, filters=max(1, columns // (2 * self.grid**2)))
 
-    def fitted(self, pixels: np.ndarray, seed: int, precision: str) -> PatchFeatures:
+    def fitted(self, pixels: Array, seed: int, precision: str) -> PatchFeatures:
         """The basis, its patches sampled from some pictures."""
         basis = PatchFeatures(
             image_shape=self.shape, patch_size=self.size, grid=self.grid, n_filters=self.filters,

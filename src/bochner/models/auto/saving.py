@@ -93,7 +93,7 @@ def to_state(model: AutoModel) -> dict[str, Any]:
         {**{name: getattr(trial, name) for name in TRIAL}, "setting": {**setting_state(trial.setting), "root": None}}
         for trial in model._trials
     ]
-    parameters = model.get_params(deep=False)
+    parameters = {**model.get_params(deep=False), "device": None}
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None  # a generator has moved on
     if parameters["image_shape"] is not None:

@@ -13,27 +13,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arrays import is_torch, to_host
 from ...config import memory_budget
 from ...ops import threads
+from .batched import BatchedFolds
 from .encoding import POOL, WHOLE, Tables
 from .expansion import Expansion, Setting, with_metric
-from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, downhill, exact_fit, ridge
+from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, chosen, downhill, exact_fit, ridge
 from .iterative import bytes_of, iterative_fit, work_of
 from .local import local_fit
 from .pictures import PLANNED, TRIED, PatchSetting, columns_within, patch_fit, settings
 from .pictures import SAMPLE as PICTURES
+from .placing import HOST, Device, Host
 
 FACTORS = 2.0 ** np.arange(-4.0, 6.0)
 LINEAR = 0.1  # weight of a linear part beside a kernel whose diagonal is 1
 ROUNDS = 8
 GAIN = 0.99  # a round that does not get below this share of the best error has gained nothing
-SLOPES = 300  # rows at which gradients are taken
+SLOPES, SLOPES_OF_TENSORS = 300, 1000  # rows at which gradients are taken
 SAMPLE, SAMPLE_FOLDS = 1000, 4  # rows of the first search where it does not take all
 FEW = 1000  # centres that are too few for anything
 LOCAL, ITERATIVE = 2.0, 2.5  # times the work of another fit that leaves, or all rows as centres, may take
 CLEAN = 3e-3  # errors below which there is little noise, and small penalties want float64
 LAGGING, SLOW = 1.3, 0.8  # times the best error of all chains, and of its last round: then a chain is left
-MEMBERS = 5  # chains whose best is fitted to all rows
 SPEED = 6e10  # floating-point operations a second that sizes are planned with where trials are counted, not seconds
 PROBED, SHARE = 512, 0.5  # rows of the matrix by which the speed of a machine is measured, and what a fit reaches of it
 SEARCHING, FITTING = 0.4, 0.12  # shares of the budget: for the chains, and for one fit to all rows
@@ -60,6 +62,14 @@ CHAINS = (
     Chain("normal", 1.0, 1.0, "diagonal"),
     Chain("normal", 2.0, 2.0, "diagonal"),
     Chain("robust", 2.0, 1.0, "full"),
+)
+# After these, where fits take so little time that tables of some hundred rows leave most of the budget.
+MORE_CHAINS = (
+    Chain("robust", 1.0, 0.5, "diagonal"),
+    Chain("effects", 2.0, 1.0, "full"),
+    Chain("normal", 2.0, 2.0, "full"),
+    Chain("robust", 2.0, 1.0, "diagonal"),
+    Chain("effects", 1.0, 0.5, "diagonal"),
 )
 # Columns that share a unit, as pixels and spectra do, are not scaled one by one.
 ONE_UNIT = (Chain(None, 2.0, 2.0, "none"), Chain(None, 2.0, 1.0, "full"))
@@ -105,21 +115,26 @@ class Search:
         clock: Clock,
         tell: Callable[[Trial], None],
         seed: int = 0,
+        place: Host = HOST,
     ) -> None:
         self.tables, self.Y, self.folds, self.clock, self.tell = tables, tables.Y, tables.folds, clock, tell
         Y, self.order, self.seed = self.Y, np.random.default_rng(seed).permutation(len(self.Y)), seed
         left = clock.budget if clock.trials is not None else max(clock.left(), 0.1 * clock.budget)
-        work = FITTING * left * (measured_speed() if clock.trials is None else SPEED)
-        self.whole = len(Y) <= WHOLE
-        self.exact = len(Y) <= int(work ** (1 / 3))
+        speed, self.place = speed_of(place, clock.trials is not None), place
+        work, self.sample = FITTING * left * speed, SAMPLE
+        if isinstance(place, Device):
+            self.sample = place.sample(left, speed)
+            tables.whole = max(WHOLE, self.sample)
+        self.whole = len(Y) <= tables.whole
+        self.exact = len(Y) <= place.exact(work)
         # n m^2 for the features and as much for their sums, and m^3 a few times over
         self.centres = min(len(Y), max(500, int((work / (2.0 * len(Y))) ** 0.5)), int((work / 4.0) ** (1 / 3)))
         # n l^2 / 3 for the factors of leaves, and about ten times as much per number for distances and exponentials
-        self.leaf = int(np.clip((LOCAL * work / len(Y)) ** 0.5, 250, 4000))
+        self.leaf = int(np.clip((LOCAL * work / len(Y)) ** 0.5, 250, place.largest_leaf))
         few = self.centres < FEW  # of so many rows, which leaves serve better
         self.ways: list[Any] = [exact_fit] if self.exact else [self._landmarks, self._local][few:]
         n, d = tables("robust").shape
-        if work_of(n, d, Y.shape[1]) <= ITERATIVE * work and bytes_of(n) <= memory_budget() // 2:
+        if place is HOST and work_of(n, d, Y.shape[1]) <= ITERATIVE * work and bytes_of(n) <= memory_budget() // 2:
             self.ways.insert(0, self._iterative)
         self.members: list[Member] = []
         self.first_errors: dict[tuple[float, float], float] = {}  # by kernel, in the first round of a chain
@@ -135,8 +150,8 @@ class Search:
         if not sampled:
             return Rows(X, self.Y, self.folds, True)
         pool = self.order[self.folds[self.order] != 0][:POOL]  # fold 0 judges what comes of it
-        at, folds = pool[:SAMPLE], self.folds[pool] % SAMPLE_FOLDS
-        return Rows(X[at], self.Y[at], folds[:SAMPLE], False, self.tables.versions(numbers, at, pool, folds))
+        at, folds = pool[: self.sample], self.folds[pool] % SAMPLE_FOLDS
+        return Rows(X[at], self.Y[at], folds[: self.sample], False, self.tables.versions(numbers, at, pool, folds))
 
     def run(self, chains: tuple[Chain, ...]) -> list[Member]:
         """All members that the budget allows; what was found before an interruption stays in `members`."""
@@ -151,7 +166,7 @@ class Search:
             found += self._chain(chain)
         if not self.whole:
             found.sort(key=lambda pair: pair[0].error)
-            self._fit_all([member.expansion.setting for member, _ in found[:MEMBERS]])
+            self._fit_all([member.expansion.setting for member, _ in found[: self.place.members]])
         return self.members
 
     def _patches(self, shape: tuple[int, ...]) -> None:
@@ -187,7 +202,7 @@ class Search:
         """The best round of a chain, with the number of its trial; it is a member if it has seen all rows."""
         rows, start = self.rows(chain.numbers, sampled=not self.whole), time.monotonic()
         tried: list[tuple[Member, int]] = []
-        for member in rounds(rows, chain):
+        for member in rounds(self.place.rows(rows), chain):
             before = tried[-1][0].error if tried else np.inf
             tried.append((member, self._told(time.monotonic() - start, member, len(rows.X))))
             if not self.clock.has(0.95) or (len(tried) == 1 and not self._promises(chain, member.error)):
@@ -221,21 +236,36 @@ class Search:
                 longest = max(longest, self._fit(moved, unseen))
             if moved is None or self.members[-1].error > GAIN * self.members[leader].error:
                 moves.pop(0)
+        for leader in sorted(unseen, key=lambda number: self.members[number].error)[1 : self.place.leaders]:
+            self._move_on(leader, unseen, longest)
+
+    def _move_on(self, leader: int, unseen: dict[int, Expansion], longest: float) -> None:
+        """Move from one more member, a step of each kind, while there is time."""
+        for move in (self._relearned, narrower, wider):
+            if not self.clock.has(0.97, 1.2 * longest):
+                return
+            moved = move(self.members[leader].expansion.setting, unseen[leader])
+            if moved is None:
+                continue
+            before = len(self.members)
+            self._fit(moved, unseen)
+            if len(self.members) > before and self.members[-1].error < GAIN * self.members[leader].error:
+                leader = len(self.members) - 1
 
     def _relearned(self, setting: Setting, unseen: Expansion) -> Setting | None:
         """The setting in the metric that a fit to all rows but fold 0 gives."""
         if setting.root is None:
             return None
-        rows = self.rows(setting.numbers)
-        at = np.random.default_rng(len(self.members)).permutation(np.flatnonzero(~rows.judged))[:SLOPES]
-        return with_metric(setting, unseen.metric(rows.X[at]), setting.root.ndim == 2)
+        rows = self.place.rows(self.rows(setting.numbers))
+        at = np.random.default_rng(len(self.members)).permutation(np.flatnonzero(~rows.judged))[: slopes_of(rows)]
+        return with_metric(setting, unseen.metric(chosen(rows.X, at)), setting.root.ndim == 2)
 
     def _fit(self, setting: Setting, unseen: dict[int, Expansion]) -> float:
         """Fits to all rows, and to all but fold 0 as `unseen`; the seconds of the longest.
 
         The first setting is fitted in every way there is; the others in the way that was best.
         """
-        rows, longest, errors = self.rows(setting.numbers), 0.0, list[float]()
+        rows, longest, errors = self.place.rows(self.rows(setting.numbers)), 0.0, list[float]()
         for way in self.ways:
             if errors and not self.clock.has(0.7, longest):
                 break
@@ -271,7 +301,14 @@ class Search:
     def _keep(self, member: Member, trial: int) -> None:
         """Make a member of what a trial found."""
         self.trials[trial] = self.trials[trial]._replace(number=len(self.members))
-        self.members.append(member)
+        self.members.append(member._replace(expansion=self.place.home(member.expansion)))
+
+
+def speed_of(place: Host, is_planned: bool) -> float:
+    """Floating-point operations a second of a place: a number of its own where sizes may not hang on the machine."""
+    if isinstance(place, Device):
+        return place.speed(is_planned)
+    return SPEED if is_planned else measured_speed()
 
 
 def measured_speed() -> float:
@@ -298,6 +335,11 @@ def wider(setting: Setting, unseen: Expansion) -> Setting:
     return replace(setting, factor=setting.factor * 2.0)
 
 
+def slopes_of(rows: Rows) -> int:
+    """Rows at which gradients are taken where the rows are."""
+    return SLOPES_OF_TENSORS if is_torch(rows.X) else SLOPES
+
+
 def rounds(rows: Rows, chain: Chain) -> Iterator[Member]:
     """One member a round, until rounds no longer help."""
     settings = [Setting(chain.numbers, chain.p, chain.q)] * (len(by_fold(rows)) + 1)
@@ -313,16 +355,17 @@ def rounds(rows: Rows, chain: Chain) -> Iterator[Member]:
         if chain.metric == "none" or idle == 2 or not member.error < 1.0:
             return
         at, folds = rng.permutation(len(rows.X)), list(by_fold(rows))
-        unseen = [at[rows.folds[at] != fold][:SLOPES] for fold in folds]
+        unseen = [at[rows.folds[at] != fold][: slopes_of(rows)] for fold in folds]
         full, base = chain.metric == "full", member.expansion.setting
         learners = zip(folds, without, unseen, strict=True)
-        settings = [with_metric(base, f.metric(rows.without(fold)[i]), full) for fold, f, i in learners]
-        settings.append(with_metric(base, member.expansion.metric(rows.X[at[:SLOPES]]), full))
+        settings = [with_metric(base, f.metric(chosen(rows.without(fold), i)), full) for fold, f, i in learners]
+        settings.append(with_metric(base, member.expansion.metric(chosen(rows.X, at[: slopes_of(rows)])), full))
 
 
 def tuned(rows: Rows, settings: list[Setting], first: bool) -> tuple[Member, list[Expansion]] | None:
     """The best bandwidth, penalty and, in the first round, linear part for settings, found downhill."""
-    fits, setting = FoldFits(rows, settings), settings[-1]
+    fits = BatchedFolds(rows, settings) if is_torch(rows.X) else FoldFits(rows, settings)
+    setting = settings[-1]
     alpha, tried = setting.alpha, dict[int, tuple[Member, list[Expansion]] | None]()
 
     def error(k: int) -> float:
@@ -338,6 +381,6 @@ def tuned(rows: Rows, settings: list[Setting], first: bool) -> tuple[Member, lis
     best = tried[downhill(error, int(np.argmin(np.abs(np.log(FACTORS / setting.factor)))), len(FACTORS))]
     if best is None or not first:
         return best
-    spread = max(float(np.var(rows.X, axis=0).sum()), 1e-300)
+    spread = max(float(np.var(to_host(rows.X), axis=0).sum()), 1e-300)
     straight = fits.best(replace(best[0].expansion.setting, linear=LINEAR / spread))
     return straight if straight is not None and straight[0].error < GAIN * best[0].error else best

@@ -15,6 +15,7 @@ from scipy.optimize import nnls
 from .expansion import Expansion
 from .local import LocalExpansion
 from .pictures import PatchExpansion
+from .placing import HOST, Host
 
 FEW = 3
 NEAR = 1.1  # times the smallest error: who is among the best few
@@ -28,10 +29,10 @@ class Stack(NamedTuple):
     weights: np.ndarray
     level: np.ndarray  # (outputs,)
 
-    def scores(self, encoded: Callable[[str | None], np.ndarray]) -> np.ndarray:
-        """Scores (n, outputs) of rows, encoded as each member wants them."""
-        parts = (w * m(encoded(m.setting.numbers)) for w, m in zip(self.weights, self.members, strict=True))
-        return sum(parts, self.level)
+    def scores(self, encoded: Callable[[str | None], np.ndarray], place: Host = HOST) -> np.ndarray:
+        """Scores (n, outputs) of rows, encoded as each member wants them, made in some place."""
+        pairs = zip(self.weights, self.members, strict=True)
+        return sum((w * place.scores(m, encoded(m.setting.numbers)) for w, m in pairs), self.level)
 
 
 def stack_weights(predictions: list[np.ndarray], Y: np.ndarray, errors: np.ndarray) -> np.ndarray:
