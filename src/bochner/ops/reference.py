@@ -125,9 +125,12 @@ def matches(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @op
 def distances(x: np.ndarray, z: np.ndarray, p: float) -> np.ndarray:
     """|x - z|_p of every row of x (n, d) and every row of z (m, d), as (n, m); or of those of several tables, (t, n, d)
-    and (t, m, d), as (t, n, m)."""
-    apart = np.abs(x[..., :, None, :] - z[..., None, :, :])
-    return (apart**p).sum(axis=-1) ** (1.0 / p)
+    and (t, m, d), as (t, n, m). Columns are added up in their order."""
+    total = np.zeros((*x.shape[:-1], z.shape[-2]), dtype=np.result_type(x, z))
+    for column, other in zip(np.moveaxis(x, -1, 0), np.moveaxis(z, -1, 0), strict=True):
+        total += np.abs(column[..., :, None] - other[..., None, :]) ** p
+    found: np.ndarray = total ** (1.0 / p)
+    return found
 
 
 @op

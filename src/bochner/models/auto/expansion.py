@@ -19,6 +19,7 @@ from ... import ops
 from ...arrays import Array, empty, is_torch, like, namespace, to_host
 from ...bases.heuristics import settle_bandwidth
 from ...kernels import Stable
+from ...ops import threads
 
 RIDGE = 1e-6  # of the largest diagonal entry: no direction is lost for ever
 STEP = 0.5  # of symmetric differences, in spreads of a column: kinks have no useful slope
@@ -68,18 +69,32 @@ def sampled(rows: int) -> np.ndarray:
 
 
 def fallen(distances: Array, scale: Array | float, q: float) -> Array:
-    """The kernel exp(-(r/s)^q) at distances r, which are tensors."""
-    found = distances / -scale
-    if q != 1.0:
-        found = found.square_().neg_() if q == 2.0 else found.neg_().pow_(q).neg_()
-    return found.exp_()
+    """The kernel exp(-(r/s)^q) at distances r."""
+    if is_torch(distances):
+        return fallen_in_place(distances / scale, q)
+    found = np.empty_like(distances)
+
+    def take(rows: slice) -> None:
+        fallen_in_place(np.divide(distances[rows], scale, out=found[rows]), q)
+
+    threads.over_rows(take, len(found), max(1, threads.WORTH // max(distances.shape[1], 1)))
+    return found
+
+
+def fallen_in_place(found: Array, q: float) -> Array:
+    """The same at distances over the bandwidth, in their place."""
+    if q == 2.0:
+        found *= found
+    elif q != 1.0:
+        found **= q
+    found *= -1.0
+    namespace(found).exp(found, out=found)
+    return found
 
 
 def kernel_between(kernel: Stable, Z: Array, centres: Array) -> Array:
     """Its values (n, m)."""
-    if is_torch(Z):
-        return fallen(ops.distances(Z, centres, kernel.p), kernel.scale, kernel.q)
-    return kernel(Z, centres)
+    return fallen(ops.distances(Z, centres, kernel.p), kernel.scale, kernel.q)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
-from scipy.spatial.distance import cdist
 
 from ... import ops
 from ...arrays import Array, constant, is_torch, like, namespace, to_host
@@ -26,12 +25,10 @@ from ...moments import Rows as FeatureRows
 from ...ops import threads
 from ...ops.blas import divide_by_triangle
 from ...solvers import solve_or_none
-from .expansion import Expansion, Setting, tile_of
-from .expansion import fallen as fallen_on_device
+from .expansion import Expansion, Setting, fallen, kernel_between, tile_of
 
 ALPHAS = 10.0 ** np.arange(-7.0, 4.0)
 JITTER = 1e-7  # of the diagonal of a kernel matrix, which is 1
-CITY = {1.0: "cityblock", 2.0: "euclidean"}
 
 
 class Member(NamedTuple):
@@ -98,35 +95,6 @@ def beside(tasks: list[Callable[[], Any]]) -> list[Any]:
     return found
 
 
-def far_apart(X: Array, Z: Array, p: float) -> Array:
-    """Distances |x - z|_p (n, m), some rows at a time."""
-    if is_torch(X):
-        return ops.distances(X, Z, p)
-    found = np.empty((len(X), len(Z)))
-
-    def take(rows: slice) -> None:
-        cdist(X[rows], Z, CITY[p], out=found[rows])
-
-    threads.over_rows(take, len(X), max(1, threads.WORTH // max(len(Z) * Z.shape[1], 1)))
-    return found
-
-
-def fallen(distances: Array, s: float, q: float) -> Array:
-    """The kernel at distances, exp(-(r/s)^q)."""
-    if is_torch(distances):
-        return fallen_on_device(distances, s, q)
-    found = np.empty_like(distances)
-
-    def take(rows: slice) -> None:
-        np.divide(distances[rows], -s if q == 1.0 else s, out=found[rows])
-        if q != 1.0:
-            found[rows] = -(found[rows] ** q)
-        np.exp(found[rows], out=found[rows])
-
-    threads.over_rows(take, len(found), max(1, threads.WORTH // max(distances.shape[1], 1)))
-    return found
-
-
 class Part:
     """Fits of one setting to some rows, all of them centres; distances are made once for all bandwidths, penalties."""
 
@@ -137,8 +105,8 @@ class Part:
         self.Z = setting.metric(X)
         self.median = replace(setting, factor=1.0).kernel(self.Z).scale if median is None else median
         self.middle = X.mean(axis=0)
-        self.distances = far_apart(self.Z, self.Z, setting.p)
-        self.to_new = far_apart(setting.metric(new), self.Z, setting.p)
+        self.distances = ops.distances(self.Z, self.Z, setting.p)
+        self.to_new = ops.distances(setting.metric(new), self.Z, setting.p)
 
     def kernels(self, factor: float, linear: float) -> tuple[Array, Array]:
         """The kernel matrix of the rows, and that of new rows with them."""
@@ -257,7 +225,7 @@ class LandmarkFits:
         self.out_sums = self._sums(self.out)
 
     def _kernel_of(self, Z: Array) -> Array:
-        return fallen(far_apart(Z, self.Z, self.setting.p), self.kernel.scale, self.setting.q)
+        return kernel_between(self.kernel, Z, self.Z)
 
     def features(self, X: Array) -> Array:
         """Features (n, centres and columns): products of them are the kernel."""

@@ -14,15 +14,15 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
+from ... import ops
 from ...arrays import Array
 from ...kernels import Stable
 from ...ops import threads
 from ...ops.blas import divide_by_triangle, product, upper_gram
 from ...solvers.conjugate_gradient import Product, solve_products
-from .expansion import Expansion, Setting
-from .fits import ALPHAS, CITY, JITTER, Member, Rows, downhill
+from .expansion import Expansion, Setting, fallen_in_place
+from .fits import ALPHAS, JITTER, Member, Rows, downhill
 
 PENALTIES = ALPHAS[ALPHAS > 9e-6]  # smaller ones are lost in the rounding of float32
 LANDMARKS = 800
@@ -104,7 +104,7 @@ class KernelEquations:
         self.Z = setting.metric(rows.X)
         self.kernel = setting.kernel(self.Z)
         self.middle = rows.X.mean(axis=0)
-        self.matrix = kernel_matrix(self.kernel, self.Z, setting.linear**0.5 * (rows.X - self.middle))
+        self.matrix = kernel_matrix(self.kernel, np.asarray(self.Z), setting.linear**0.5 * (rows.X - self.middle))
         inner = self.matrix[np.ix_(landmarks, landmarks)].astype(np.float64)
         inner[np.diag_indices(len(inner))] += JITTER * len(inner)
         factor = np.asfortranarray(np.linalg.cholesky(inner).T, dtype=np.float32)
@@ -147,26 +147,15 @@ class KernelEquations:
 def kernel_matrix(kernel: Stable, Z: np.ndarray, line: np.ndarray) -> np.ndarray:
     """k(z_i, z_j) + <line_i, line_j> in float32, a tile of rows at a time up to the diagonal, and its mirror image."""
     n, found = len(Z), np.empty((len(Z), len(Z)), dtype=np.float32)
-    centred = Z - Z.mean(axis=0)
-    squares = (centred**2).sum(axis=1)
-
-    def distances(part: slice) -> np.ndarray:
-        """(|x - z|_p / s), squared for p = 2: differences of large numbers, so in float64."""
-        if kernel.p == 1.0:
-            return cdist(Z[part], Z[: part.stop], CITY[kernel.p]) / kernel.scale
-        tile = centred[part] @ (-2.0 * centred[: part.stop]).T
-        tile += squares[part, None] + squares[: part.stop]
-        return np.maximum(tile, 0.0) / kernel.scale**2
 
     def make(start: int) -> None:
-        part = slice(start, min(start + TILE, n))
-        powers, exponent = distances(part).astype(np.float32), kernel.q / kernel.p
-        if exponent != 1.0:
-            powers = np.sqrt(powers) if exponent == 0.5 else powers**exponent
-        tile = np.exp(-powers)
+        part, stop = slice(start, start + TILE), min(start + TILE, n)
+        # From differences in float64: near rows are told apart, and far ones are brought near 1 by the bandwidth.
+        distances = (ops.distances(Z[part], Z[:stop], kernel.p) / kernel.scale).astype(np.float32)
+        tile = fallen_in_place(distances, kernel.q)
         if line.any():
-            tile += line[part] @ line[: part.stop].T
-        found[part, : part.stop] = tile
+            tile += line[part] @ line[:stop].T
+        found[part, :stop] = tile
         found[:start, part] = tile[:, :start].T
 
     with threads.blas_limited():

@@ -31,6 +31,7 @@ from .rows import (
     bins,
     cells,
     cos_sin,
+    distances,
     fastfood,
     fastfood_cos_sin,
     fastfood_cos_sin_integer,
@@ -48,12 +49,11 @@ from .sums import add_to_triangle, cross, float_gram, gram, scores
 
 __all__ = [
     "BACKEND", "EMULATED", "INSTALLED", "PLAIN", "add_to_triangle", "binned", "bins", "cells", "cos_sin", "cross",
-    "dense_cos_sin",
-    "dense_maxout", "dense_winners", "fastfood", "fastfood_cos_sin", "fastfood_cos_sin_integer", "fastfood_integer",
-    "float_gram", "fwht", "gates", "gram", "instruction_set", "instruction_sets", "matches", "maxout", "patches",
-    "philox", "pooled", "pooled_maxout", "pooled_threshold", "project", "project_cos_sin", "project_lookup",
-    "project_maxout", "project_winners", "projects", "quantize", "scores", "standardize", "stumps",
-    "use_instruction_set", "winners",
+    "dense_cos_sin", "dense_maxout", "dense_winners", "distances", "fastfood", "fastfood_cos_sin",
+    "fastfood_cos_sin_integer", "fastfood_integer", "float_gram", "fwht", "gates", "gram", "instruction_set",
+    "instruction_sets", "matches", "maxout", "patches", "philox", "pooled", "pooled_maxout", "pooled_threshold",
+    "project", "project_cos_sin", "project_lookup", "project_maxout", "project_winners", "projects", "quantize",
+    "scores", "standardize", "stumps", "use_instruction_set", "winners",
 ]  # fmt: skip
 
 

@@ -37,10 +37,12 @@ namespace {
 #include "dense.hpp"
 #include "float_gram.hpp"
 #include "pictures.hpp"
+#include "distances.hpp"
 
 template <class T>
 constexpr FloatKernels<T> float_kernels() {
-  return {fwht<T>, fastfood<T>, maxout<T>, winners<T>, quantize<T, int8_t>, quantize<T, uint8_t>, bins<T>};
+  return {fwht<T>, fastfood<T>, maxout<T>, winners<T>, quantize<T, int8_t>, quantize<T, uint8_t>, bins<T>,
+          distances<T>};
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct FloatKernels {
                             double low, double high, uint8_t* out);
   void (*bins)(const T* x, size_t rows, size_t d, const double* shift, const double* pitch, const uint64_t* multipliers,
                size_t grids, uint64_t columns, int64_t* out);
+  void (*distances)(const T* x, size_t rows, size_t d, const T* z, size_t others, bool squared, T* out);
 };
 
 struct CosSinKernels {

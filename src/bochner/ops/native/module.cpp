@@ -150,6 +150,14 @@ void matches(In<X> a, In<X> b, Out<int32_t> out) {
   kernel(a.data(), a.shape(0), b.data(), b.shape(0), a.shape(1), out.data());
 }
 
+template <class T>
+void distances(In<T> x, In<T> z, bool squared, Out<T> out) {
+  require(x.shape(1) == z.shape(1) && out.shape(0) == x.shape(0) && out.shape(1) == z.shape(0),
+          "distances: the shapes do not agree");
+  nb::gil_scoped_release free;
+  of(T()).distances(x.data(), x.shape(0), x.shape(1), z.data(), z.shape(0), squared, out.data());
+}
+
 // ---- cosines and sines ----
 
 size_t pairs_of(size_t columns, size_t alone) {
@@ -574,6 +582,7 @@ void bind_float(nb::module_& m) {
   bind_stumps<T, T, int8_t>(m);
   m.def("quantize", quantize<T, int8_t>, exact(), exact(), nb::arg(), nb::arg(), nb::arg(), exact());
   m.def("quantize", quantize<T, uint8_t>, exact(), exact(), nb::arg(), nb::arg(), nb::arg(), exact());
+  m.def("distances", distances<T>, exact(), exact(), nb::arg(), exact());
   m.def("bins", bins<T>, exact(), exact(), exact(), exact(), nb::arg(), exact());
 }
 

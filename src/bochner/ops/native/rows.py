@@ -188,6 +188,23 @@ def matches(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
+@serves(
+    dtypes=FLOATS, when=lambda x, z, p: x.ndim == 2 and x.dtype == z.dtype and p in (1.0, 2.0),
+    note="p = 1 and 2, one table at a time",
+)  # fmt: skip
+def distances(x: np.ndarray, z: np.ndarray, p: float) -> np.ndarray:
+    x, z = map(np.ascontiguousarray, (x, z))
+    out = np.empty((len(x), len(z)), dtype=x.dtype)
+
+    def fill(rows: slice) -> None:
+        _native.distances(x[rows], z, p == 2.0, out[rows])
+        if p == 2.0:
+            np.sqrt(out[rows], out=out[rows])
+
+    over_rows(fill, len(x), WIDE // max(z.size, 1) + 1)
+    return out
+
+
 @serves(dtypes=FLOATS)
 def quantize(x: np.ndarray, center: np.ndarray, step: float, low: int, high: int) -> np.ndarray:
     x, out = np.ascontiguousarray(x), np.empty(x.shape, dtype=np.uint8 if low == 0 else np.int8)
