@@ -84,6 +84,34 @@ def test_fastfood_of_every_size(size, d, kept):
     assert to_numpy(x).shape == (n, d)
 
 
+@pytest.mark.parametrize(("dtype", "m", "n"), [("int8", 40, 100), ("int8", 130, 65), ("bfloat16", 65, 33)])
+def test_a_triangle_is_added_tile_by_tile(dtype, m, n):
+    """Ragged tiles on and above the diagonal, their mirror images, and rows that end within a lot."""
+    if dtype == "bfloat16" and not DEVICE.startswith("cuda"):
+        pytest.skip("the interpreter multiplies no bfloat16 numbers")
+    triangles = pytest.importorskip("bochner.ops.cuda.triangles")
+    rng = np.random.default_rng(m)
+    z = torch.from_numpy(rng.integers(-128, 128, (m, n + -n % 16))).to(getattr(torch, dtype)).to(DEVICE)[:, :n]
+    before = torch.from_numpy(rng.integers(-9, 9, (m, m))).to(DEVICE)
+    total = (before + before.T).to(torch.int64 if dtype == "int8" else torch.float64)
+    expected = total.double() + z.double() @ z.double().T
+    triangles.add_triangle(total, z, triangles.Tile(64, 64, 64, 4, 2) if DEVICE.startswith("cuda") else
+                           triangles.Tile(16, 64, 32, 4, 2))  # fmt: skip
+    assert torch.equal(total.double(), expected)
+
+
+@pytest.mark.skipif(not DEVICE.startswith("cuda"), reason="of so many columns only a GPU makes tiles in time")
+@pytest.mark.parametrize("m", [4096, 5003])
+def test_gram_matrices_of_many_columns(m):
+    rng = np.random.default_rng(m)
+    z = torch.from_numpy(rng.integers(-128, 128, (3000, m)).astype(np.int8)).to(DEVICE)
+    expected = (z.double().T @ z.double()).long()
+    total = expected.clone()
+    assert torch.equal(ops.gram(z), expected)
+    assert torch.equal(ops.gram(z, total), 2 * expected)
+    assert torch.equal(ops.float_gram(z.bfloat16(), True), expected.double())
+
+
 def test_fast_cosines_and_sines_of_large_angles():
     """To the last bits of the angles themselves, up to thousands of turns."""
     rng = np.random.default_rng(0)
