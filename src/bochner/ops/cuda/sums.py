@@ -1,8 +1,8 @@
 """Gram matrices of a triangle, by tensor cores: int8 products are summed exactly in 32 bits, and across blocks in 64.
 
 Of many columns a kernel adds each tile to the sums where it is made (`triangles`). Of few, by cuBLAS, a stripe of
-columns is multiplied by all from its own first on, which leaves out nearly half of the square. Tensor cores want the rows
-of each column side by side, as the fused projections leave them; others are turned first.
+columns is multiplied by all from its own first on, which leaves out nearly half of the square. Tensor cores want the
+rows of each column side by side, as the fused projections leave them; others are turned first.
 """
 
 from __future__ import annotations
