@@ -20,6 +20,7 @@ from .backend import BACKEND, INTERPRETED
 LANES = 32
 WORDS = 2048  # numbers of a program of one warp: several short rows
 MOST = 4096  # numbers of a row that one warp holds, and of a part of a longer one
+REGISTERS: int | None = None  # at most so many of a lane
 HINT = "evict_first"  # of loads and stores: nothing is used twice
 LARGEST = 1 << 15
 TYPES = {torch.float32: tl.float32, torch.float16: tl.float32, torch.int32: tl.int32}
@@ -157,10 +158,11 @@ def fwht(x: Tensor) -> Tensor:
     out = torch.empty(rows.shape, dtype=x.dtype, device=x.device)
     given, made = (part.view(torch.int32) if paired else part for part in (rows, out))
     together, parts, members, run = Plan.of(given.shape[1], given.element_size())
+    options = {"maxnreg": REGISTERS} if REGISTERS else {}
     if len(rows):
         fwht_kernel[(triton.cdiv(len(rows), together),)](
             given, made, len(rows), given.stride(0), TOGETHER=together, PARTS=parts, MEMBERS=members, RUN=run,
-            PAIRS=paired, WORK=tl.int32 if paired else TYPES[x.dtype], HINT=HINT, num_warps=parts,
+            PAIRS=paired, WORK=tl.int32 if paired else TYPES[x.dtype], HINT=HINT, num_warps=parts, **options,
         )  # fmt: skip
     out = out.reshape(x.shape)
     stride = LARGEST
