@@ -39,7 +39,7 @@ def backend_of(name):
 # Named here, because only who has torch can ask the backend.
 ON_GPUS = (
     "cross", "dense_cos_sin", "dense_maxout", "dense_winners", "fastfood", "fastfood_cos_sin", "float_gram", "fwht",
-    "gram", "normal_int8",
+    "gram", "largest_chosen", "normal_int8", "normal_product",
     "project", "project_cos_sin", "project_lookup", "project_maxout", "project_threshold", "project_winners",
 )  # fmt: skip
 HERE = (ops.native.BACKEND, ops.dispatch.REFERENCE, TOY)

@@ -113,6 +113,19 @@ def test_gram_matrices_of_many_columns(m):
     assert torch.equal(ops.float_gram(few, True), few.double().T @ few.double())
 
 
+def test_products_in_halves_hold_four_digits():
+    """Columns of very different sizes, weights, and a column of zeros."""
+    rng = np.random.default_rng(0)
+    z = torch.from_numpy(rng.integers(-127, 128, (500, 300)).astype(np.int8)).to(DEVICE)
+    v = torch.from_numpy(rng.standard_normal((300, 4)) * np.array([1e-30, 1.0, 1e30, 0.0])).to(DEVICE)
+    weight = torch.from_numpy(rng.uniform(0, 2, 500)).to(DEVICE)
+    for w in (None, weight):
+        found = kernels()["normal_product"][0].function(z, v, w)
+        expected = definitions()["normal_product"][0].function(z, v, w)
+        errors = (found - expected).norm(dim=0) / expected.norm(dim=0).clamp(min=1e-300)
+        assert 0 < float(errors[:3].max()) < 2e-5 and float(errors[3]) == 0
+
+
 def test_fast_cosines_and_sines_of_large_angles():
     """To the last bits of the angles themselves, up to thousands of turns."""
     rng = np.random.default_rng(0)

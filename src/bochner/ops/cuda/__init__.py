@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from .backend import BACKEND, INTERPRETED
 
 if find_spec("triton") is not None:
-    from . import floats, hadamard, projections, randomness, structured  # noqa: F401  they register what they serve
+    from . import choices, floats, hadamard, projections, randomness, structured  # noqa: F401  they register what they serve
 from . import sums  # noqa: F401
 
 __all__ = ["BACKEND", "INTERPRETED"]

@@ -129,6 +129,25 @@ def single_product(left: Tensor, right: Tensor) -> Tensor:
     return torch.mm(left, right.mT, out_dtype=torch.float32)
 
 
+@BACKEND.serves("normal_product", dtypes=("int8",))
+def normal_product_of_bytes(z: Tensor, v: Tensor, weight: Tensor | None) -> Tensor:
+    """Integers are whole in bfloat16; floats come as two halves, which hold 16 of their bits."""
+    rows = z.bfloat16()
+    image = product_in_halves(rows, v)
+    return product_in_halves(rows.mT, image if weight is None else image * weight[:, None])
+
+
+def product_in_halves(left: Tensor, right: Tensor) -> Tensor:
+    """left right of bfloat16 and float64 numbers, summed in float32."""
+    largest = right.abs().amax(dim=0) if len(right) else right.new_zeros(right.shape[1])
+    size = torch.ldexp(torch.ones_like(largest), torch.frexp(largest).exponent)  # a power of two: division is exact
+    high = (right / size).bfloat16()
+    both = torch.cat([high, (right / size - high.double()).bfloat16()], dim=1)
+    made = left.float() @ both.float() if left.device.type == "cpu" else torch.mm(left, both, out_dtype=torch.float32)
+    first, second = made.double().tensor_split(2, dim=1)
+    return (first + second) * size
+
+
 @BACKEND.serves("cross", dtypes=("int8",), when=lambda z, y: y.dtype == torch.int8)
 def cross_of_bytes(z: Tensor, y: Tensor) -> Tensor:
     total = z.new_zeros((z.shape[1], y.shape[1]), dtype=torch.int64)
