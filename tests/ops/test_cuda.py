@@ -133,3 +133,13 @@ def test_fast_cosines_and_sines_of_large_angles():
     weights = np.ones((1, 64), np.int8), np.arange(64, dtype=np.int32)[None], ones, ones / 64
     x = torch.from_numpy((3000 * rng.standard_normal((50, 64))).astype(np.float32)).to(DEVICE)
     agree("fastfood_cos_sin", x, *weights, 64, np.zeros(0, np.float32), 1.0, tolerance=5e-3)
+
+
+@pytest.mark.parametrize("n", [1, 16, 77])
+def test_the_largest_of_chosen_columns_wherever_they_are_in_memory(n):
+    """Columns side by side or apart, on lines or not, up to the last byte that there is."""
+    rng = np.random.default_rng(n)
+    choices = torch.from_numpy(rng.integers(0, 9, (40, 3))).to(DEVICE)
+    room = torch.from_numpy(rng.integers(-128, 128, (9, 96)).astype(np.int8)).to(DEVICE)
+    for values in (room[:, :n].mT, room[:, 96 - n :].mT, room[:, 1 : 1 + n].mT, room[:, :n].mT.contiguous()):
+        agree("largest_chosen", values, choices)

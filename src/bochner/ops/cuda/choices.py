@@ -8,14 +8,14 @@ from torch import Tensor
 
 from .backend import BACKEND, beside, by_column
 
-UNITS, ROWS, WARPS = 32, 512, 4  # of a program
+UNITS, ROWS, WARPS = 16, 512, 4  # of a program
 
 
 @triton.jit
 def chosen_kernel(
     values, choices, out, n, units, stride, out_stride, POOL: tl.constexpr, UNITS: tl.constexpr, ROWS: tl.constexpr
 ):  # fmt: skip
-    """Neighbouring programs take the same rows, whose values so stay in a cache."""
+    """Neighbouring programs take the same rows, whose values so stay in a cache. Rows go to the end of a line."""
     across = tl.cdiv(units, UNITS)
     unit = tl.program_id(0) % across * UNITS + tl.arange(0, UNITS)
     row = (tl.program_id(0) // across * ROWS + tl.arange(0, ROWS))[None, :]
@@ -28,15 +28,25 @@ def chosen_kernel(
     tl.store(out + unit.to(tl.int64)[:, None] * out_stride + row, best, mask=keep)
 
 
+def in_lines(values: Tensor) -> Tensor:
+    """Values' (p, n) with columns that begin on lines of 16 bytes, and room after the last for another line."""
+    turned, n = values.mT, len(values)
+    end = turned.storage_offset() + (len(turned) - 1) * turned.stride(0) + n + -n % 16
+    held = turned.untyped_storage().nbytes() // turned.element_size()
+    if turned.stride(1) == 1 and not (turned.stride(0) % 16 or turned.storage_offset() % 16) and end <= held:
+        return turned
+    return by_column(n, len(turned), values.dtype, values).copy_(turned)
+
+
 @BACKEND.serves(dtypes=("int8", "int16"))
 def largest_chosen(values: Tensor, choices: Tensor) -> Tensor:
     (choices,) = beside(values, choices)
     n, (units, pool) = len(values), choices.shape
-    turned = values.mT if values.stride(0) == 1 else values.mT.contiguous()
+    turned = in_lines(values)
     out = by_column(n, units, values.dtype, values)
     if n and units:
         chosen_kernel[(triton.cdiv(units, UNITS) * triton.cdiv(n, ROWS),)](
-            turned, choices, out, n, units, turned.stride(0), out.stride(0), POOL=pool, UNITS=UNITS, ROWS=ROWS,
-            num_warps=WARPS,
+            turned, choices, out, n + -n % 16, units, turned.stride(0), out.stride(0),
+            POOL=pool, UNITS=UNITS, ROWS=ROWS, num_warps=WARPS,
         )  # fmt: skip
     return out.mT
