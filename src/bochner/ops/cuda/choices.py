@@ -8,7 +8,7 @@ from torch import Tensor
 
 from .backend import BACKEND, beside, by_column
 
-UNITS, ROWS, WARPS = 16, 512, 4  # of a program
+UNITS, ROWS, WARPS = 32, 512, 8  # of a program
 
 
 @triton.jit
