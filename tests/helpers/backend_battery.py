@@ -8,7 +8,13 @@ from bochner.ops.linear_algebra import Factor, TridiagonalForm
 from helpers.devices import DEVICE
 from helpers.op_examples import ALGEBRA, EXAMPLES
 
-PER_ROW = {"project_maxout": 3, "dense_maxout": 3, "gates": 1, "cross": 1}  # arguments that have a row for each of x
+PER_ROW = {
+    "project_maxout": 3,
+    "dense_maxout": 3,
+    "gates": 1,
+    "cross": 1,
+    "normal_product": 2,
+}  # arguments that have a row for each of x
 WHOLE = ("pooled", "pooled_threshold", "pooled_maxout")  # whose rows are patches of whole pictures
 BITS = ("fwht", "fastfood")  # floats whose order of additions is fixed
 
@@ -33,7 +39,7 @@ def some_rows(name, arguments, rows):
     if name in (*ALGEBRA, *WHOLE):
         return arguments
     which = (0, PER_ROW.get(name))
-    return tuple(argument[rows] if k in which else argument for k, argument in enumerate(arguments))
+    return tuple(part[rows] if k in which and part is not None else part for k, part in enumerate(arguments))
 
 
 def check_op(backend, name, arguments, seed=0):

@@ -332,6 +332,12 @@ EXAMPLES = {
         + [(integers(r, (50, 7), 8, t), r.integers(-9, 10, (50, 3)) / 4.0) for t in (np.int8, np.int16)]
         + [(r.standard_normal((50, 7)).astype(t), r.standard_normal((50, 2))) for t in FLOATS]
     ),
+    "normal_product": lambda r: [  # whole numbers, which are exact in any order and in halves
+        (integers(r, (n, m), 4, t), r.integers(-9, 10, (m, k)).astype(np.float64), weight(r, n))
+        for n, m, k in FEW_COLUMNS
+        for t in (np.int8, np.int16)
+        for weight in (lambda r, n: None, lambda r, n: r.integers(0, 3, n).astype(np.float64))
+    ],
     "scores": lambda r: [  # whole numbers, so that the order of sums does not matter
         (integers(r, (n, m), 8, z), r.integers(-50, 51, (m, k)).astype(t))
         for n, m, k in FEW_COLUMNS[1:]  # no rows are not one at a time
@@ -339,6 +345,11 @@ EXAMPLES = {
         for t in FLOATS
     ],
     "calibrate": lambda r: [(integers(r, (4, 6), 31, np.int32), integers(r, 6, 20, np.int64), 24)],
+    "largest_chosen": lambda r: [
+        (r.integers(-99, 99, (n, p)).astype(t), r.integers(0, p, (m, q)))
+        for n, p, m, q in ((0, 4, 3, 2), (5, 4, 0, 2), (70, 9, 130, 3), (600, 33, 5, 1))
+        for t in (np.int8, np.int16, np.float32)
+    ],
     "rescale": lambda r: [(integers(r, (4, 6), 21, np.int32), 77, 12, top) for top in (127, 8191)],
     "lookup": lambda r: [
         (integers(r, (4, 6), 21, np.int32), 3, 9, integers(r, 6, 11, np.int64), np.arange(-8, 8, dtype=np.int8))

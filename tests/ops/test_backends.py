@@ -39,7 +39,8 @@ def backend_of(name):
 # Named here, because only who has torch can ask the backend.
 ON_GPUS = (
     "cross", "dense_cos_sin", "dense_maxout", "dense_winners", "distances", "fastfood", "fastfood_cos_sin",
-    "float_gram", "fwht", "gram", "normal_int8", "patches", "pooled_maxout", "pooled_threshold",
+    "float_gram", "fwht", "gram", "largest_chosen", "normal_int8", "normal_product", "patches", "pooled_maxout",
+    "pooled_threshold",
     "project", "project_cos_sin", "project_lookup", "project_maxout", "project_threshold", "project_winners",
     "shifted_solutions", "standardize",
 )  # fmt: skip

@@ -14,6 +14,7 @@ from bochner.solvers import (
     sampled_preconditioner,
     solve_dual,
     solve_gram,
+    solve_prefixes,
     solve_products,
     solve_quickly,
     solve_several,
@@ -174,6 +175,19 @@ def test_a_quick_solution_is_as_exact(least, is_rough, size):
     energies = np.sum(factor.half_solve(cross) ** 2, axis=0)
     np.testing.assert_allclose(energies, np.sum(cross * (inverse @ cross), axis=0), rtol=tolerance)
     np.testing.assert_allclose(factor.log_determinant, -np.linalg.slogdet(inverse)[1], rtol=tolerance)
+
+
+@pytest.mark.parametrize(("least", "alpha"), [(0, 1.0), (-5, 1e-10)])
+def test_one_factor_solves_for_the_first_features_too(least, alpha):
+    """By the leading blocks of a float32 factor, as exactly as by factors of their own; where it is noise, by those."""
+    rng = np.random.default_rng(2)
+    Z = rng.standard_normal((70, 50)) * np.logspace(0, least, 50)
+    gram, cross = Z.T @ Z, Z.T @ rng.standard_normal((70, 3))
+    sizes = (1, 7, 50, 20)
+    for m, found in zip(sizes, solve_prefixes(gram, cross, alpha, sizes), strict=True):
+        exact = solve_gram(gram[:m, :m], cross[:m], alpha)
+        assert found.coefficients.shape == (m, 3) and found.residual < 1e-12
+        np.testing.assert_allclose(found.coefficients, exact.coefficients, rtol=1e-6)
 
 
 def test_a_quick_solution_of_a_singular_matrix_is_recovered():

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,18 +13,16 @@ from .. import data, ops
 from ..arrays import cast, to_numpy
 from ..bases import RandomMaxout
 from ..models import RandomFeatureClassifier
-from ..moments import Moments
+from ..moments import Centered, Moments
 from ..ops.devices import require_device
-from ..solvers import Solution, solve_quickly
+from ..solvers import Solution, solve_prefixes, solve_quickly
 from .gpu_pictures import FITS
+from .gpu_shared import CLASSES, COLUMNS, FEATURES, LOT, POOL, ROWS, seconds_of, shared_projections, wall
 from .timing import Entry, check
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Result = TypeVar("Result")
-ROWS, COLUMNS, FEATURES, POOL, CLASSES = 2_000_000, 440, 20_000, 4, 147  # the shape of TIMIT in the maxout paper
-LOT = 1 << 16  # rows that plain torch works on at a time
 SHARES = (1e-4, 1e-3, 1e-2)  # penalties, over the mean of diag(Z'Z)
 SIZES, POOLS, SEEDS = (100, 500, 1000, 5000, 10_000), (1, 2, 4, 8, 16), 5
 
@@ -34,40 +30,13 @@ SIZES, POOLS, SEEDS = (100, 500, 1000, 5000, 10_000), (1, 2, 4, 8, 16), 5
 def bench_gpu(quick: bool = False) -> list[Entry]:
     """All of it; on a machine without a GPU one sentence says so."""
     require_device("cuda")
-    parts = (transforms, fastfood, timit, maxout_table, many_features, pictures)
+    parts = (transforms, fastfood, timit, maxout_table, many_features, shared_projections, pictures)
     return [entry for part in parts for entry in part(quick)]
-
-
-def seconds_of(action: Callable[[], object], runs: int = 5) -> float:
-    """The median of several runs, by events of the device, after one that compiles."""
-    import torch
-
-    action()
-    found = []
-    for _ in range(runs):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        action()
-        end.record()
-        torch.cuda.synchronize()
-        found.append(begin.elapsed_time(end) / 1e3)
-    return float(np.median(found))
 
 
 def reference_of_torch() -> ModuleType:
     """The definitions for tensors."""
     return import_module("bochner.ops.torch_reference")
-
-
-def wall(action: Callable[[], Result]) -> tuple[float, Result]:
-    """Seconds on the clock of the host, to the end of all that was asked of the device; and the result."""
-    import torch
-
-    torch.cuda.synchronize()
-    begun = time.perf_counter()
-    made = action()
-    torch.cuda.synchronize()
-    return time.perf_counter() - begun, made
 
 
 # ---- transforms ----
@@ -220,50 +189,55 @@ def digits(split: data.Split) -> tuple[Tensor, ...]:
 
 def maxout_table(quick: bool) -> list[Entry]:
     """Table 1 of the maxout paper: 25 cells, 5 seeds each, pictures in host memory at the start."""
+    split, sizes, seeds = data.mnist(), SIZES[: 3 if quick else None], 1 if quick else SEEDS
     table: dict[int, np.ndarray] = {}
 
     def make() -> None:
-        X, y, X_test, y_test = digits(data.mnist())
+        X, y, X_test, y_test = digits(split)
         for q in POOLS:
-            table[q] = cells(X, y, X_test, y_test, q, 1 if quick else SEEDS)
+            table[q] = cells(X, y, X_test, y_test, q, sizes, seeds)
 
     make()
     seconds, _ = wall(make)
     told = "; ".join(f"q = {q}: " + " ".join(f"{100 * e:.2f}" for e in table[q].mean(axis=0)) for q in POOLS)
-    fits = len(POOLS) * len(SIZES) * (1 if quick else SEEDS)
-    note = f"% wrong for m = {', '.join(map(str, SIZES))}: {told}"
-    return [
-        Entry(
-            f"Table 1 of the maxout paper, {fits} fits", "bochner int8", "ours", seconds, fits / seconds, "fits/s", note
-        )
-    ]
+    fits = len(POOLS) * len(sizes) * seeds
+    note = f"% wrong for m = {', '.join(map(str, sizes))}: {told}"
+    work = f"Table 1 of the maxout paper, {fits} fits"
+    return [Entry(work, "bochner int8", "ours", seconds, fits / seconds, "fits/s", note)]
 
 
-def cells(X: Tensor, y: Tensor, X_test: Tensor, y_test: Tensor, q: int, seeds: int) -> np.ndarray:
-    """Errors (seeds, sizes): penalties are those that 10,000 rows held out choose on the first seed."""
+def cells(
+    X: Tensor, y: Tensor, X_test: Tensor, y_test: Tensor, q: int, sizes: tuple[int, ...], seeds: int
+) -> np.ndarray:
+    """Errors (seeds, sizes): penalties are those that a sixth of the rows, held out, choose on the first seed."""
     import torch
 
     codes = 2 * (y[:, None] == torch.arange(10, device=y.device)).to(torch.int8) - 1
-    shares, found = dict.fromkeys(SIZES, SHARES[1]), []
+    shares, found, out = np.full(len(sizes), SHARES[1]), [], len(X) // 6
     for seed in range(seeds):
-        made = RandomMaxout(max(SIZES), pool_size=q, center=False, precision="int8", random_state=seed).fit(X).map_
+        made = RandomMaxout(max(sizes), pool_size=q, center=False, precision="int8", random_state=seed).fit(X).map_
         Z, new = made(X), made(X_test)
         total = Moments.of(Z, codes)
         if seed == 0:
-            held = Moments.of(Z[-10_000:], codes[-10_000:])
-            for m in SIZES:
-                tried = {s: error_of(total - held, m, s, Z[-10_000:], y[-10_000:]) for s in SHARES}
-                shares[m] = min(tried, key=lambda s: tried[s])
-        found.append([error_of(total, m, shares[m], new, y_test) for m in SIZES])
-    return np.array(found)
+            rest = (total - Moments.of(Z[-out:], codes[-out:])).centered(1.0, False)
+            tried = [errors_of(rest, sizes, np.full(len(sizes), s), Z[-out:], y[-out:]) for s in SHARES]
+            shares = np.array(SHARES)[np.argmin([[float(error) for error in row] for row in tried], axis=0)]
+        found.append(errors_of(total.centered(1.0, False), sizes, shares, new, y_test))
+    return np.array([[float(error) for error in row] for row in found])  # the device is waited for once, here
 
 
-def error_of(sums: Moments, m: int, share: float, Z: Tensor, y: Tensor) -> float:
-    """The share of wrong labels of ridge on the first m features, without an intercept."""
-    problem = sums.prefix(m).centered(1.0, False)
-    b = solve_quickly(problem.gram, problem.cross, share * float(problem.gram.diagonal().mean()))[0].coefficients
-    scores = ops.scores(Z[:, :m], cast(b, "float32"))
-    return float((scores.argmax(dim=1) != y).double().mean())
+def errors_of(problem: Centered, sizes: tuple[int, ...], shares: np.ndarray, Z: Tensor, y: Tensor) -> list[Tensor]:
+    """The share of wrong labels of ridge on the first features alone, without an intercept, for several numbers.
+
+    Penalties are shares of the mean of diag(Z'Z) of all features: one factor then serves all sizes that have the same.
+    """
+    mean, found = float(problem.gram.diagonal().mean()), {}
+    for share in set(shares.tolist()):
+        those = [m for m, chosen in zip(sizes, shares, strict=True) if chosen == share]
+        for m, one in zip(those, solve_prefixes(problem.gram, problem.cross, share * mean, those), strict=True):
+            scores = ops.scores(Z[:, :m], cast(one.coefficients, "float32"))
+            found[m] = (scores.argmax(dim=1) != y).double().mean()
+    return [found[m] for m in sizes]
 
 
 def many_features(quick: bool) -> list[Entry]:

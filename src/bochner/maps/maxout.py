@@ -57,7 +57,8 @@ class MaxoutMap(UnitMap):
     def units(self) -> Units:
         if self.shared_projections is not None:
             drawn = self.shared_projections * self.inputs + self.columns * self.pool_size
-            return Units(1, drawn, self.shared_projections + 2 * self.columns)
+            made = self.columns // 2 if self.is_integer else 2 * self.columns  # beside projections: integers are bytes
+            return Units(1, drawn, self.shared_projections + made)
         if self.structured:
             return Units(-(-self.columns // self.size), 5 * self.size * self.pool_size, self.size * self.pool_size)
         return Units(self.columns, self.pool_size * self.inputs, self.pool_size)
@@ -137,7 +138,7 @@ class MaxoutMap(UnitMap):
             *expansion, calibration, kept = weights
             h = self._pool_blocks(ops.fastfood(to_dense(X), *expansion, calibration))[:, : int(kept)]
         else:
-            h = self._pool(X @ weights[0].T, weights[1])
+            h = ops.largest_chosen(X @ weights[0].T, weights[1])
         return (h - centre[:, None]) * scale
 
     def apply_into(self, out: Array, X: Rows, weights: Weights) -> None:
@@ -164,8 +165,8 @@ class MaxoutMap(UnitMap):
             *expansion, multipliers, kept = weights
             raw = ops.fastfood_integer(X, *expansion, self.shift)
             h = self._pool_blocks(ops.calibrate(raw, multipliers.ravel(), CALIBRATION_SHIFT))[:, : int(kept)]
-        else:
-            h = self._pool(ops.project(X, weights[0]), weights[1])
+        else:  # to rescale keeps the order: done first, it is done once for each projection
+            return ops.largest_chosen(ops.project_maxout(X, weights[0], 1, centre, *scale), weights[1])
         return ops.rescale(h - centre[:, None], *scale)
 
     @property
@@ -191,13 +192,6 @@ class MaxoutMap(UnitMap):
     def integer_mean(self) -> float:
         """mu_q in units of int8 normals; so many digits that its own last bits, which come from libm, do not matter."""
         return int8_normal_deviation() * (round_digits(maximum_mean(self.pool_size), 12) if self.pool_size > 1 else 0.0)
-
-    def _pool(self, projections: Array, choices: Array) -> Array:
-        """The maximum over the members of the shared pool that each unit chose."""
-        best = projections[:, choices[:, 0]]
-        for j in range(1, self.pool_size):
-            namespace(best).maximum(best, projections[:, choices[:, j]], out=best)
-        return best
 
     def _pool_blocks(self, projections: Array) -> Array:
         """The maximum over the q expansions of each group of blocks."""

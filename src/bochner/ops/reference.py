@@ -268,6 +268,15 @@ def rescale(values: np.ndarray, multiplier: int, shift: int, limit: int) -> np.n
 
 
 @op
+def largest_chosen(values: np.ndarray, choices: np.ndarray) -> np.ndarray:
+    """max_j values[:, choices[:, j]]: of each row the largest of q chosen columns, for each of m choices (m, q)."""
+    best = values[:, choices[:, 0]]
+    for j in range(1, choices.shape[1]):
+        np.maximum(best, values[:, choices[:, j]], out=best)
+    return best
+
+
+@op
 def lookup(values: np.ndarray, multiplier: int, shift: int, offsets: np.ndarray, table: np.ndarray) -> np.ndarray:
     """table[round((v multiplier + offset) / 2^shift) + half the table's length], saturated at its ends."""
     index = (values.astype(np.int64) * multiplier + offsets + (1 << (shift - 1))) >> shift

@@ -111,6 +111,14 @@ def cross(z: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @op
+def normal_product(z: np.ndarray, v: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Z'W Z v of integer features, a float64 matrix v (m, k) and weights of the rows, or none: float64."""
+    wide = z.astype(np.float64)
+    image = wide @ v
+    return wide.T @ (image if weight is None else image * weight[:, None])
+
+
+@op
 def scores(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Z W of features, dense or CSR, and few float columns; integers are multiplied in the precision of these."""
     if isinstance(z, np.ndarray) and z.dtype.kind == "i":

@@ -196,6 +196,14 @@ def rescale(values: Tensor, multiplier: int, shift: int, limit: int) -> Tensor:
 
 
 @defines
+def largest_chosen(values: Tensor, choices: Tensor) -> Tensor:
+    best = values[:, choices[:, 0]]
+    for j in range(1, choices.shape[1]):
+        best = torch.maximum(best, values[:, choices[:, j]])
+    return best
+
+
+@defines
 def lookup(values: Tensor, multiplier: int, shift: int, offsets: Tensor, table: Tensor) -> Tensor:
     index = (values.long() * multiplier + offsets + (1 << (shift - 1))) >> shift
     return table[(index + len(table) // 2).clamp(0, len(table) - 1)]
@@ -367,6 +375,13 @@ def cross(z: Tensor, y: Tensor) -> Tensor:
     work = torch.float32 if z.dtype == y.dtype == torch.int8 else torch.float64
     total = z.new_zeros((z.shape[1], y.shape[1]), dtype=torch.int64 if exact else torch.float64)
     return _sums(z, 1024, lambda rows: z[rows].to(work).mT @ y[rows].to(work), total)
+
+
+@defines
+def normal_product(z: Tensor, v: Tensor, weight: Tensor | None) -> Tensor:
+    wide = z.double()
+    image = wide @ v
+    return wide.mT @ (image if weight is None else image * weight[:, None])
 
 
 @defines

@@ -2,7 +2,7 @@
 
 from .base import OUT, SAME, HeldOutScores, Posterior, Solution, Solver, Training, Units
 from .box import at_bounds, solve_box
-from .cholesky import solve_factored, solve_gram, solve_or_none, solve_quickly
+from .cholesky import solve_factored, solve_gram, solve_or_none, solve_prefixes, solve_quickly
 from .conjugate_gradient import sampled_preconditioner, solve_products
 from .doubly_stochastic import DoublyStochastic
 from .dual import DualProblem, dual_problem, solve_dual
@@ -24,5 +24,5 @@ __all__ = [
     "SolverLike", "Stochastic", "Training", "Units",
     "at_bounds", "dual_problem", "factor_gram", "length", "minimise", "minimise_by_slopes", "root_of",
     "sampled_preconditioner", "solve_box", "solve_dual", "solve_factored", "solve_gram", "solve_or_none",
-    "solve_products", "solve_quickly", "solve_roughly", "solve_several", "solve_v_matrix", "v_matrix",
+    "solve_prefixes", "solve_products", "solve_quickly", "solve_roughly", "solve_several", "solve_v_matrix", "v_matrix",
 ]  # fmt: skip

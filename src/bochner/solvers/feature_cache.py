@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import cast
 from ..blocks import TOGETHER, Block, KeptBlocks, rows_per_block
-from ..config import get_config
+from ..config import device_room, get_config
 from ..costs import may_be_kept
 from ..maps import FeatureMap
 from .problem import Problem
@@ -47,7 +47,9 @@ class FloatFeatures(FeaturesOf):
 def kept_features(problem: Problem) -> KeptBlocks:
     """Blocks of features for conjugate gradients."""
     entries, columns = int(problem.map.entries), problem.columns
-    rows = rows_per_block(3 * entries * TOGETHER)
+    # On a device integers stay bytes, and their products are made of halves.
+    stays = device_room() > 0 and problem.map.is_integer
+    rows = rows_per_block(4 * problem.width if stays else 3 * entries * TOGETHER)
     if get_config()["block_rows"] == "auto":
         # A block adds up to one number per column: with fewer entries than that, adding costs more than making.
         rows = max(rows, columns // entries)

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from .backend import BACKEND, INTERPRETED
 
 if find_spec("triton") is not None:
-    from . import distances, floats, hadamard, pictures, projections, randomness, structured  # noqa: F401
+    from . import choices, distances, floats, hadamard, pictures, projections, randomness, structured  # noqa: F401
 from . import factors, solutions, sums  # noqa: F401  they register what they serve
 
 __all__ = ["BACKEND", "INTERPRETED"]

@@ -1,11 +1,14 @@
 """Hadamard transforms of rows that stay in registers: memory is read once and written once.
 
-A row of 2^k numbers is seen as (parts, members, 32 lanes), a part for each warp that shares it. Strides below 32 go
-between lanes, by shuffles; larger ones between numbers that one lane holds, and the largest between warps. The order of
-additions is that of the definition, strides 1, 2, 4, ..., so that floats have its bits.
+A warp holds whole rows, or its part of a longer one, 16 bytes side by side in each lane. A butterfly is x <- s x + y,
+where y is the number a stride away and s is 1 or -1; y comes from another register of the lane, or by a shuffle from
+another lane. Parts of a longer row meet once, by way of shared memory, for the largest strides. The order of additions
+is that of the definition, strides 1, 2, 4, ..., so that floats have its bits.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 import triton
@@ -15,33 +18,39 @@ from torch import Tensor
 from .backend import BACKEND, INTERPRETED
 
 LANES = 32
-PART, WARPS = 1024, 8  # numbers of a warp that were fastest, and warps of a program
-LONG, LONG_PART, LONG_WARPS = 1 << 14, 4096, 4  # for rows from so many numbers on
+WORDS = 2048  # numbers of a program of one warp: several short rows
+MOST = 4096  # numbers of a row that one warp holds, and of a part of a longer one
+REGISTERS: int | None = None  # at most so many of a lane
+HINT = "evict_first"  # of loads and stores: nothing is used twice
 LARGEST = 1 << 15
 TYPES = {torch.float32: tl.float32, torch.float16: tl.float32, torch.int32: tl.int32}
 PAIRED = torch.bfloat16  # two of them in a word, which one instruction adds, and one shuffle moves
 
 
+class Plan(NamedTuple):
+    """How a program holds rows: so many together, each of parts (a warp for each) of members of a run of numbers."""
+
+    together: int
+    parts: int
+    members: int
+    run: int
+
+    @classmethod
+    def of(cls, size: int, itemsize: int) -> Plan:
+        """The plan for rows of `size` numbers, a power of two."""
+        parts = max(1, size // MOST)
+        run = min(size, LANES * (16 // itemsize))
+        return cls(max(1, WORDS // size), parts, size // (parts * run), run)
+
+
 @triton.jit
-def plus(a, b, PAIRS: tl.constexpr):
-    """a + b, or of both numbers of bfloat16 in a word, each sum rounded."""
+def signed_plus(a, sign, b, PAIRS: tl.constexpr):
+    """a sign + b, rounded once, where each sign is 1 or -1; or of both numbers of bfloat16 in a word."""
     if PAIRS:
-        return tl.inline_asm_elementwise("add.rn.bf16x2 $0, $1, $2;", "=r,r,r", [a, b], tl.int32, True, 1)
-    return a + b
-
-
-@triton.jit
-def minus(a, b, PAIRS: tl.constexpr):
-    """a - b, in the same way."""
-    if PAIRS:
-        return tl.inline_asm_elementwise("sub.rn.bf16x2 $0, $1, $2;", "=r,r,r", [a, b], tl.int32, True, 1)
-    return a - b
-
-
-@triton.jit
-def signed_plus(a, sign, b):
-    """a sign + b of both numbers of bfloat16 in a word, where each sign is 1 or -1."""
-    return tl.inline_asm_elementwise("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", [a, sign, b], tl.int32, True, 1)
+        made = tl.inline_asm_elementwise("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", [a, sign, b], tl.int32, True, 1)
+    else:
+        made = a * sign + b
+    return made
 
 
 @triton.jit
@@ -50,78 +59,89 @@ def within_words(x):
     word = x.to(tl.uint32, bitcast=True)
     turned = ((word << 16) | (word >> 16)).to(tl.int32, bitcast=True)
     sign = tl.full(x.shape, -1082114176, tl.int32)  # 1 in the low half, -1 in the high one: 0xBF803F80
-    return signed_plus(x, sign, turned)
+    return signed_plus(x, sign, turned, True)
 
 
 @triton.jit
-def between_lanes(x, PARTS: tl.constexpr, MEMBERS: tl.constexpr, STRIDE: tl.constexpr, PAIRS: tl.constexpr):
-    """Butterflies of a stride below 32 along the last axis of (PARTS, MEMBERS, 32)."""
-    lane = tl.arange(0, 32)
-    partner = tl.gather(x, tl.broadcast_to((lane ^ STRIDE)[None, None, :], (PARTS, MEMBERS, 32)), 2)
-    upper = ((lane & STRIDE) > 0)[None, None, :]
+def butterflies(x, STRIDE: tl.constexpr, PAIRS: tl.constexpr):
+    """Butterflies of a stride, of numbers in a line of any layout.
+
+    The number a stride away is the sum of the words of both less one's own: exact in integers, and no work at all, for
+    of the two halves of it, added and subtracted again, the compiler leaves nothing but the way that the other came.
+    """
+    SIZE: tl.constexpr = x.shape[0]
+    word = x.to(tl.int32, bitcast=True).reshape(SIZE // (2 * STRIDE), 2, STRIDE)
+    other = (tl.sum(word, axis=1, keep_dims=True) - word).reshape(SIZE).to(x.dtype, bitcast=True)
+    upper = (tl.arange(0, SIZE) & STRIDE) > 0
     if PAIRS:
         sign = tl.where(upper, -1082081408, 1065369472)  # -1 and 1 in both halves: 0xBF80BF80, 0x3F803F80
-        return signed_plus(x, tl.broadcast_to(sign, (PARTS, MEMBERS, 32)), partner)
-    return tl.where(upper, partner - x, x + partner)
+    else:
+        sign = tl.where(upper, -1, 1).to(x.dtype)
+    return signed_plus(x, sign, other, PAIRS)
 
 
 @triton.jit
-def between_members(x, PARTS: tl.constexpr, MEMBERS: tl.constexpr, STRIDE: tl.constexpr, PAIRS: tl.constexpr):
-    """Butterflies of a stride along the middle axis."""
-    pairs = x.reshape(PARTS, MEMBERS // (2 * STRIDE), 2, STRIDE, 32).permute(0, 1, 3, 4, 2)
-    low, high = pairs.split()
-    both = tl.join(plus(low, high, PAIRS), minus(low, high, PAIRS))
-    return both.permute(0, 1, 4, 2, 3).reshape(PARTS, MEMBERS, 32)
-
-
-@triton.jit
-def between_parts(x, PARTS: tl.constexpr, MEMBERS: tl.constexpr, STRIDE: tl.constexpr, PAIRS: tl.constexpr):
-    """Butterflies of a stride along the first axis, whose parts are those of one row or of several."""
-    pairs = x.reshape(PARTS // (2 * STRIDE), 2, STRIDE, MEMBERS, 32).permute(0, 2, 3, 4, 1)
-    low, high = pairs.split()
-    both = tl.join(plus(low, high, PAIRS), minus(low, high, PAIRS))
-    return both.permute(0, 4, 1, 2, 3).reshape(PARTS, MEMBERS, 32)
-
-
-@triton.jit
-def transformed(x, PARTS: tl.constexpr, MEMBERS: tl.constexpr, SHARED: tl.constexpr, PAIRS: tl.constexpr):
-    """H x of rows that SHARED parts (PARTS, MEMBERS, 32) make up."""
+def within_parts(x, PARTS: tl.constexpr, MEMBERS: tl.constexpr, RUN: tl.constexpr, PAIRS: tl.constexpr):
+    """Butterflies of all strides within parts, of numbers in a line (..., MEMBERS, PARTS, RUN)."""
     if PAIRS:
         x = within_words(x)
-    x = between_lanes(x, PARTS, MEMBERS, 1, PAIRS)
-    x = between_lanes(x, PARTS, MEMBERS, 2, PAIRS)
-    x = between_lanes(x, PARTS, MEMBERS, 4, PAIRS)
-    x = between_lanes(x, PARTS, MEMBERS, 8, PAIRS)
-    x = between_lanes(x, PARTS, MEMBERS, 16, PAIRS)
-    for k in tl.static_range(7):
-        if (1 << k) < MEMBERS:
-            x = between_members(x, PARTS, MEMBERS, 1 << k, PAIRS)
-    for k in tl.static_range(6):
-        if (1 << k) < SHARED:
-            x = between_parts(x, PARTS, MEMBERS, 1 << k, PAIRS)
+    for k in tl.static_range(15):
+        if (1 << k) < RUN:
+            x = butterflies(x, 1 << k, PAIRS)
+        elif (1 << k) < RUN * MEMBERS:
+            x = butterflies(x, PARTS << k, PAIRS)
     return x
 
 
 @triton.jit
-def fwht_kernel(
-    x, out, parts, stride, PARTS: tl.constexpr, MEMBERS: tl.constexpr, SHARED: tl.constexpr,
-    PAIRS: tl.constexpr, WORK: tl.constexpr,
+def store_between(
+    target, x, STEP: tl.constexpr, PARTS: tl.constexpr, PAIRS: tl.constexpr, HINT: tl.constexpr
 ):  # fmt: skip
-    part = tl.program_id(0) * PARTS + tl.arange(0, PARTS)
-    place = tl.arange(0, MEMBERS)[:, None] * 32 + tl.arange(0, 32)[None, :]
-    first = (part // SHARED).to(tl.int64) * stride + (part % SHARED) * (MEMBERS * 32)
-    keep = (part < parts)[:, None, None]
-    numbers = tl.load(x + first[:, None, None] + place[None], mask=keep, other=0).to(WORK)
-    made = transformed(numbers, PARTS, MEMBERS, SHARED, PAIRS).to(out.dtype.element_ty)
-    tl.store(out + part.to(tl.int64)[:, None, None] * (MEMBERS * 32) + place[None], made, mask=keep)
+    """The butterflies between parts, which the last axes of x are, the smallest stride last; then they are stored."""
+    low, high = x.split()
+    if PAIRS:
+        plus = tl.inline_asm_elementwise("add.rn.bf16x2 $0, $1, $2;", "=r,r,r", [low, high], tl.int32, True, 1)
+        minus = tl.inline_asm_elementwise("sub.rn.bf16x2 $0, $1, $2;", "=r,r,r", [low, high], tl.int32, True, 1)
+    else:
+        plus, minus = low + high, low - high
+    if PARTS == 2:
+        tl.store(target, plus.to(target.dtype.element_ty), eviction_policy=HINT)
+        tl.store(target + STEP, minus.to(target.dtype.element_ty), eviction_policy=HINT)
+    else:
+        store_between(target, plus, 2 * STEP, PARTS // 2, PAIRS, HINT)
+        store_between(target + STEP, minus, 2 * STEP, PARTS // 2, PAIRS, HINT)
 
 
-def parts_of(size: int) -> tuple[int, int, int, int]:
-    """Parts of a program, members of a part, parts that share a row, and warps."""
-    most, warps = (LONG_PART, LONG_WARPS) if size >= LONG else (PART, WARPS)
-    members = min(size, most) // LANES
-    shared = size // (members * LANES)
-    return max(shared, warps, warps * 8 // members), members, shared, max(warps, shared)
+@triton.jit
+def fwht_kernel(
+    x, out, rows, stride, TOGETHER: tl.constexpr, PARTS: tl.constexpr, MEMBERS: tl.constexpr, RUN: tl.constexpr,
+    PAIRS: tl.constexpr, WORK: tl.constexpr, HINT: tl.constexpr,
+):  # fmt: skip
+    """H x of some rows; of one that has parts."""
+    PART: tl.constexpr = MEMBERS * RUN
+    SIZE: tl.constexpr = PARTS * PART
+    piece = tl.arange(0, TOGETHER * MEMBERS * PARTS)
+    # The last row stands in for those beyond it: the same numbers are then written more than once.
+    row = tl.minimum(tl.program_id(0) * TOGETHER + piece // (MEMBERS * PARTS), rows - 1).to(tl.int64)
+    first = (piece // PARTS) % MEMBERS * RUN + piece % PARTS * PART
+    place = first[:, None] + tl.arange(0, RUN)[None, :]
+    numbers = tl.load(x + (row * stride)[:, None] + place, eviction_policy=HINT).to(WORK)
+    numbers = within_parts(numbers.reshape(TOGETHER * SIZE), PARTS, MEMBERS, RUN, PAIRS)
+    if PARTS == 1:
+        made = numbers.reshape(TOGETHER * MEMBERS, RUN).to(out.dtype.element_ty)
+        tl.store(out + (row * SIZE)[:, None] + place, made, eviction_policy=HINT)
+    else:
+        target = out + tl.program_id(0).to(tl.int64) * SIZE
+        target = target + tl.arange(0, MEMBERS)[:, None] * RUN + tl.arange(0, RUN)[None, :]
+        if PARTS == 2:
+            parts = numbers.reshape(MEMBERS, 2, RUN).permute(0, 2, 1)
+        elif PARTS == 4:
+            parts = numbers.reshape(MEMBERS, 2, 2, RUN).permute(0, 3, 1, 2)
+        elif PARTS == 8:
+            parts = numbers.reshape(MEMBERS, 2, 2, 2, RUN).permute(0, 4, 1, 2, 3)
+        else:
+            parts = numbers.reshape(MEMBERS, 2, 2, 2, 2, RUN).permute(0, 5, 1, 2, 3, 4)
+        store_between(target, parts, PART, PARTS, PAIRS, HINT)
 
 
 def takes(x: Tensor) -> bool:
@@ -137,11 +157,12 @@ def fwht(x: Tensor) -> Tensor:
     rows = rows if rows.stride(1) == 1 and rows.stride(0) % 2 == 0 else rows.contiguous()
     out = torch.empty(rows.shape, dtype=x.dtype, device=x.device)
     given, made = (part.view(torch.int32) if paired else part for part in (rows, out))
-    together, members, shared, warps = parts_of(given.shape[1])
+    together, parts, members, run = Plan.of(given.shape[1], given.element_size())
+    options = {"maxnreg": REGISTERS} if REGISTERS else {}
     if len(rows):
-        fwht_kernel[(triton.cdiv(len(rows) * shared, together),)](
-            given, made, len(rows) * shared, given.stride(0), PARTS=together, MEMBERS=members, SHARED=shared,
-            PAIRS=paired, WORK=tl.int32 if paired else TYPES[x.dtype], num_warps=warps,
+        fwht_kernel[(triton.cdiv(len(rows), together),)](
+            given, made, len(rows), given.stride(0), TOGETHER=together, PARTS=parts, MEMBERS=members, RUN=run,
+            PAIRS=paired, WORK=tl.int32 if paired else TYPES[x.dtype], HINT=HINT, num_warps=parts, **options,
         )  # fmt: skip
     out = out.reshape(x.shape)
     stride = LARGEST

@@ -1,19 +1,26 @@
 """Gram matrices of a triangle, by tensor cores: int8 products are summed exactly in 32 bits, and across blocks in 64.
 
-A stripe of columns is multiplied by all from its own first on, which leaves out nearly half of the square. Tensor cores
-want the rows of each column side by side, as the fused projections leave them; others are turned first.
+Of many columns a kernel adds each tile to the sums where it is made (`triangles`). Of few, by cuBLAS, a stripe of
+columns is multiplied by all from its own first on, which leaves out nearly half of the square. Tensor cores want the
+rows of each column side by side, as the fused projections leave them; others are turned first.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
 
 from .. import torch_reference
-from .backend import BACKEND, beside
+from .backend import BACKEND, INTERPRETED, beside
 
+Product = Callable[[Tensor, Tensor], Tensor]
 EXACT_ROWS = 1 << 16  # products of 8-bit numbers that 32 bits add up: 2^16 2^14 < 2^31
 STRIPE = 2048
+FUSED = 4096  # columns from which on the tiles of a triangle fill a device several times
+HAS_KERNELS = find_spec("triton") is not None and not INTERPRETED
 SINGLE_ROWS = 1 << 15  # rows of bfloat16 that are summed in float32 before they go to float64
 DOUBLE = 1 << 27  # numbers that are made float64 at a time
 HALF = 64  # int14: z = 128 h + l with |h|, |l| and |h + l| at most 127
@@ -28,14 +35,26 @@ def columns_of(z: Tensor, rows: slice = slice(None), multiple: int = 16) -> Tens
     return torch.nn.functional.pad(turned, (0, more[0], 0, more[1])).contiguous()
 
 
-def add_triangle(total: Tensor, turned: Tensor, product: object) -> None:
+def add_triangle(total: Tensor, turned: Tensor, product: Product) -> None:
     """total += Z'Z, a stripe at a time, and what lies below the diagonal by its mirror image."""
     m = len(total)
     for first in range(0, m, STRIPE):
         stripe = slice(first, min(first + STRIPE, m))
-        made = product(turned[first : first + STRIPE], turned[first:])  # type: ignore[operator]
+        made = product(turned[first : first + STRIPE], turned[first:])
         total[stripe, first:] += made[: stripe.stop - first, : m - first]
         total[stripe.stop :, stripe] = total[stripe, stripe.stop :].mT
+
+
+def add_columns(total: Tensor, z: Tensor, rows: slice, product: Product) -> None:
+    """total += Z'Z of some rows of int8 or bfloat16 numbers, by a kernel if they are of many columns."""
+    if len(total) < FUSED or not (HAS_KERNELS and total.is_contiguous()):
+        add_triangle(total, columns_of(z, rows), product)
+        return
+    from . import triangles
+
+    turned = z[rows].mT
+    lines = turned.stride(0) * turned.element_size() % 16 == 0 and turned.data_ptr() % 16 == 0
+    triangles.add_triangle(total, turned if turned.stride(1) == 1 and lines else columns_of(z, rows))
 
 
 def exact_product(left: Tensor, right: Tensor) -> Tensor:
@@ -58,7 +77,7 @@ def checked_total(z: Tensor, total: Tensor | None, exact: bool) -> Tensor:
 def gram_of_bytes(z: Tensor, total: Tensor | None = None) -> Tensor:
     total = checked_total(z, total, True)
     for start in range(0, len(z) if z.shape[1] else 0, EXACT_ROWS):
-        add_triangle(total, columns_of(z, slice(start, start + EXACT_ROWS)), exact_product)
+        add_columns(total, z, slice(start, start + EXACT_ROWS), exact_product)
     return total
 
 
@@ -99,7 +118,7 @@ def gram_of_halves(z: Tensor, rounded: bool, total: Tensor | None = None) -> Ten
     """Products of bfloat16 numbers, added up in float32 for some rows and in float64 for all."""
     total = checked_total(z, total, False)
     for start in range(0, len(z) if z.shape[1] else 0, SINGLE_ROWS):
-        add_triangle(total, columns_of(z[start : start + SINGLE_ROWS].bfloat16()), single_product)
+        add_columns(total, z[start : start + SINGLE_ROWS].bfloat16(), slice(None), single_product)
     return total
 
 
@@ -108,6 +127,25 @@ def single_product(left: Tensor, right: Tensor) -> Tensor:
     if left.device.type == "cpu":
         return left.float() @ right.float().mT
     return torch.mm(left, right.mT, out_dtype=torch.float32)
+
+
+@BACKEND.serves("normal_product", dtypes=("int8",))
+def normal_product_of_bytes(z: Tensor, v: Tensor, weight: Tensor | None) -> Tensor:
+    """Integers are whole in bfloat16; floats come as two halves, which hold 16 of their bits."""
+    rows = z.bfloat16()
+    image = product_in_halves(rows, v)
+    return product_in_halves(rows.mT, image if weight is None else image * weight[:, None])
+
+
+def product_in_halves(left: Tensor, right: Tensor) -> Tensor:
+    """left right of bfloat16 and float64 numbers, summed in float32."""
+    largest = right.abs().amax(dim=0) if len(right) else right.new_zeros(right.shape[1])
+    size = torch.ldexp(torch.ones_like(largest), torch.frexp(largest).exponent)  # a power of two: division is exact
+    high = (right / size).bfloat16()
+    both = torch.cat([high, (right / size - high.double()).bfloat16()], dim=1)
+    made = left.float() @ both.float() if left.device.type == "cpu" else torch.mm(left, both, out_dtype=torch.float32)
+    first, second = made.double().tensor_split(2, dim=1)
+    return (first + second) * size
 
 
 @BACKEND.serves("cross", dtypes=("int8",), when=lambda z, y: y.dtype == torch.int8)
