@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ...arrays import Array
+from ...arrays import Array, to_numpy
 from ...bases import Basis, Fastfood, RandomFourier
 from ...bases.design import Design
 from ...bases.heuristics import SAMPLE, different_rows, draw_seed
@@ -125,7 +125,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         self._check_parameters()
         if isinstance(X, Blocks):
             raise ValueError(NO_BLOCKS)
-        given = GivenData(X, y, sample_weight)
+        given = GivenData(to_numpy(X), to_numpy(y), to_numpy(sample_weight))
         block, self._targets = prepare_block(self, given, target, self._encoder(), FLOATS, "csr")
         weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
         self.seed_ = draw_seed(self.random_state)
@@ -380,7 +380,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         """Rows to predict, dense or CSR."""
         if isinstance(X, Blocks):
             raise ValueError(NO_BLOCKS)
-        return check_arrays(self, X, dtypes=FLOATS, accept_sparse="csr", y_numeric=False)
+        return check_arrays(self, to_numpy(X), dtypes=FLOATS, accept_sparse="csr", y_numeric=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
