@@ -1,4 +1,4 @@
-"""Where models that hold all their rows work: where the rows are, or on the device that was asked for."""
+"""Where models work: where the rows are, or on the device that was asked for."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..arrays import Array, Rows, is_csr, like, to_host
-from ..blocks import Block
-from ..ops.devices import device_of, placed, require_device
+from ..arrays import Array, Rows, is_csr, is_torch, like, to_host
+from ..blocks import Block, Blocks, MemoryBlocks, RemoteDeviceBlocks, on_device, works_elsewhere
+from ..ops.devices import Carrier, carrier_here, device_of, fits, placed, require_device
 from ..streams import sample_rows
 
 Part = TypeVar("Part")
 
 
 def device_for(asked: object, *rows: object) -> str | None:
-    """The device that was asked for, or else the GPU that rows are on."""
-    return require_device(asked) or device_of(*rows)
+    """The device that was asked for, or else the GPU that rows are on; workers of a cluster have their own."""
+    if any(works_elsewhere(part) for part in rows):
+        return None
+    return require_device(asked) or device_of(*(getattr(part, "X", part) for part in rows))
 
 
 def block_on(block: Block, device: str | None) -> Block:
@@ -25,6 +27,16 @@ def block_on(block: Block, device: str | None) -> Block:
         raise ValueError(f"there are no sparse rows on {device}: give dense ones, X.toarray().")
     X, y, weight = (placed(part, device) for part in block[:3])
     return block._replace(X=X, y=y, weight=weight)
+
+
+def blocks_on(blocks: Blocks, device: str | None) -> Blocks:
+    """Rows in blocks that come to a device, and stay there if they fit; those of tensors are where they should be."""
+    if device in (None, "cpu") or is_torch(getattr(blocks, "X", None)):
+        return blocks
+    if works_elsewhere(blocks):
+        return RemoteDeviceBlocks(blocks, carrier_here(str(device)), Carrier("cpu"))
+    stays = isinstance(blocks, MemoryBlocks) and fits([blocks.X, blocks.y, blocks.weight], str(device))
+    return on_device(blocks, Carrier(str(device)), stays)
 
 
 def sampled(X: Rows, most: int, seed: int) -> np.ndarray:
