@@ -30,8 +30,11 @@ def block_on(block: Block, device: str | None) -> Block:
 
 
 def blocks_on(blocks: Blocks, device: str | None) -> Blocks:
-    """Rows in blocks that come to a device, and stay there if they fit; those of tensors are where they should be."""
-    if device in (None, "cpu") or is_torch(getattr(blocks, "X", None)):
+    """Rows in blocks that come to a device, and stay there if they fit."""
+    if isinstance(blocks, MemoryBlocks) and is_torch(blocks.X):
+        X, y, weight = (placed(part, device) for part in (blocks.X, blocks.y, blocks.weight))
+        return blocks if X is blocks.X else MemoryBlocks(X, y, weight, recipe=blocks.recipe)
+    if device in (None, "cpu"):
         return blocks
     if works_elsewhere(blocks):
         return RemoteDeviceBlocks(blocks, carrier_here(str(device)), Carrier("cpu"))
