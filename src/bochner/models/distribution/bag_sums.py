@@ -5,17 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from ...arrays import FEW_ROWS, Rows, cast, constant, is_integer, is_torch, like, to_host
+from ...arrays import FEW_ROWS, Array, Rows, cast, constant, is_integer, is_torch, like, to_host
 from ...config import memory_budget
 from ..checks import row_slices
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @dataclass
@@ -69,7 +66,7 @@ def sums_per_bag(features: Rows, owner: np.ndarray) -> BagSums:
     return BagSums(bags, (totals.toarray() if scipy.sparse.issparse(totals) else totals,))
 
 
-def summed_tensor(features: Tensor, place: np.ndarray, bags: int) -> np.ndarray:
+def summed_tensor(features: Array, place: np.ndarray, bags: int) -> np.ndarray:
     """The same of a tensor, added up on its device; only a row for each bag comes to the host."""
     kind = "int64" if is_integer(features) else "float64"
     totals: Any = constant(0, (bags, features.shape[1]), features, kind)
