@@ -106,7 +106,7 @@ def is_sparse_tensor(array: object) -> bool:
     return is_torch(array) and array.layout is not sys.modules["torch"].strided
 
 
-def namespace(array: Array) -> ModuleType:
+def namespace(array: object) -> ModuleType:
     """The library of an array, numpy or torch, for functions that both have under one name."""
     return sys.modules["torch"] if is_torch(array) else np
 

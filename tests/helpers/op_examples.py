@@ -277,6 +277,14 @@ EXAMPLES = {
         for rows, grids, columns in ((0, 3, 5), (1, 1, 1), (300, 7, 4), (200, 300, 2), (150, 64, 4096), (65, 5, 2**20))
         for height in (np.int8(1), np.float32(0.3), np.float64(0.7))
     ],
+    "row_words": lambda r: [
+        *(
+            ((10.0 ** r.integers(-3, 9, (n, d)) * r.standard_normal((n, d)).round(2)).astype(t),)
+            for n, d in ((0, 3), (1, 1), (65, 3), (40, 300))
+            for t in FLOATS
+        ),
+        *((codes(r, (65, 9), t),) for t in CODES),
+    ],
     "row_folds": lambda r: (
         [
             ((10.0 ** r.integers(-3, 9, (n, d)) * r.standard_normal((n, d)).round(2)).astype(t), folds)

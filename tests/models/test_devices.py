@@ -90,7 +90,7 @@ def test_sparse_rows_are_refused():
 def test_a_fit_on_a_gpu_is_that_of_the_cpu(basis, precision, stays, monkeypatch, tmp_path):
     """Arrays in, arrays out; integer sums bit for bit; the fitted model predicts on either, from a file too."""
     if not stays:
-        monkeypatch.setattr("bochner.models.base.fits", lambda *data: False)
+        monkeypatch.setattr("bochner.models.placing.fits", lambda *data: False)
     X, y, labels = table()
     for kind, target in ((RandomFeatureRegressor, y), (RandomFeatureClassifier, labels)):
         with bochner.config_context(block_rows=64):

@@ -1,9 +1,6 @@
 """Models fitted to tensors stay in torch from end to end, and say what numpy says."""
 
 import re
-import sys
-import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -12,6 +9,7 @@ from sklearn.base import clone
 from bochner import (
     MaxoutHash,
     RandomBins,
+    RandomCells,
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     RandomFourier,
@@ -22,8 +20,9 @@ from bochner import (
 from bochner.arrays import to_numpy
 from bochner.models.parameters import ModelParameters
 from helpers.cases import CASES, SPARSE
-from helpers.devices import DEVICE, tensor
+from helpers.devices import tensor
 from helpers.places import ROOT
+from helpers.tensors import both, in_torch, quietly, require_close
 
 pytestmark = pytest.mark.torch
 BASES = [name for name in CASES if name not in (*SPARSE, "ridge softsign")]
@@ -35,29 +34,6 @@ def torch():
     return pytest.importorskip("torch")
 
 
-@contextmanager
-def in_torch(torch, most=arrays.FEW_ROWS):
-    """Whatever would leave torch fails, but for `arrays.to_host`, which few numbers take: so many rows at most."""
-
-    def guarded(method):
-        def call(tensor, *others, **settings):
-            assert sys._getframe(1).f_code is arrays.to_numpy.__code__, "a tensor was turned into an array"
-            assert sys._getframe(2).f_code is arrays.to_host.__code__, "a tensor was turned into an array"
-            assert tensor.ndim == 0 or len(tensor) <= most, f"{tuple(tensor.shape)} numbers left torch"
-            return method(tensor, *others, **settings)
-
-        return call
-
-    def refuse(*others, **settings):
-        raise AssertionError("a tensor was turned into an array")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch.Tensor, "numpy", guarded(torch.Tensor.numpy))
-        for name in ("__array__", "tolist"):
-            patch.setattr(torch.Tensor, name, refuse)
-        yield
-
-
 def table(n=300, kind="float64", seed=0):
     """Rows, numbers to predict and labels of three classes."""
     rng = np.random.default_rng(seed)
@@ -66,28 +42,6 @@ def table(n=300, kind="float64", seed=0):
     labels = np.searchsorted(np.quantile(y, [0.3, 0.7]), y)
     X = np.clip(np.rint(32 * X + 128), 0, 255) if kind == "uint8" else X
     return X.astype(kind), y, labels
-
-
-def quietly(model, *data):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return model.fit(*data)
-
-
-def both(torch, model, X, y, weight=None):
-    """The model fitted to arrays, and to tensors without leaving torch."""
-    tensors = [None if part is None else tensor(part) for part in (X, y, weight)]
-    mine = clone(model)
-    with in_torch(torch):
-        quietly(mine, *tensors)
-    return quietly(clone(model), X, y, weight), mine
-
-
-def require_close(torch, found, expected, loose):
-    assert isinstance(found, torch.Tensor)
-    assert found.device.type == DEVICE.partition(":")[0]
-    right = np.asarray(expected)
-    np.testing.assert_allclose(to_numpy(found), right, rtol=loose, atol=loose * np.abs(right).max(initial=1.0))
 
 
 def require_same_sums(torch, mine, theirs):
@@ -410,8 +364,8 @@ def test_what_is_refused(torch, tmp_path):
         RandomFeatureRegressor(basis).fit(rows, targets, checkpoint=tmp_path / "c")
     with pytest.raises(ValueError, match="sparse torch tensor"):
         RandomFeatureRegressor(basis).fit(rows.to_sparse(), targets)
-    with pytest.raises(ValueError, match="no torch version of the exact kernel"), in_torch(torch):
-        clone(basis).fit(rows).kernel(rows)
+    with pytest.raises(ValueError, match="no torch version of the kernel ObliqueCells"), in_torch(torch):
+        RandomCells(20, oblique=True).fit(rows).kernel(rows)
     with pytest.raises(ValueError, match="NaN"):
         RandomFeatureRegressor(basis).fit(rows * float("nan"), targets)
     with pytest.raises(ValueError, match="4 features"):

@@ -175,12 +175,12 @@ def test_weights_may_be_arrays_and_are_put_where_the_rows_are():
 def test_rows_of_tensors_have_the_hashes_of_arrays(dtype):
     """Bit for bit: the folds of a fit do not hang on the library of its rows."""
     pytest.importorskip("torch")
-    from bochner.ops.torch_reference import row_hashes
+    from bochner.ops.torch_reference import row_words
 
     x = (40 * np.random.default_rng(0).standard_normal((500, 7))).astype(dtype)
     x[3:6], x[7, 2] = x[2], 0
     expected = streams.row_hashes(-x if dtype == "float64" else x)
-    found = row_hashes(tensor(-x if dtype == "float64" else x))
+    found = row_words(tensor(-x if dtype == "float64" else x))
     assert np.array_equal(to_numpy(found).view(np.uint64), expected)
     for folds in (2, 3, 5, 1000):
         assert np.array_equal(to_numpy(ops.row_folds(tensor(x), folds)), ops.row_folds(x, folds))

@@ -229,19 +229,19 @@ class Basis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, AB
         check_is_fitted(self)
         yield from self.map_.tiles(self._checked(X), columns, first)
 
-    def kernel(self, X: MatrixLike, Z: MatrixLike | None = None) -> np.ndarray:
+    def kernel(self, X: MatrixLike, Z: MatrixLike | None = None) -> Array:
         """Compute the exact kernel that the features approximate.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
             Rows.
-        Z : array-like or sparse matrix of shape (n_others, n_features), default=None
+        Z : array-like, sparse matrix or tensor of shape (n_others, n_features), default=None
             Other rows; None compares the rows of X with each other.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_others)
+        ndarray or tensor of shape (n_samples, n_others)
             The kernel matrix k(x_i, z_j).
         """
         check_is_fitted(self)

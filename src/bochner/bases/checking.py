@@ -31,7 +31,15 @@ def laid_in_rows(basis: object, X: Rows) -> Rows:
 
 
 def checked_tensor(estimator: object, X: Array, dtypes: Sequence[str], reset: bool) -> Array:
+    """The tensor in one of these dtypes, of the columns of the fit unless `reset`."""
+    X = sound_tensor(X, dtypes)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return X
+
+
+def sound_tensor(X: Array, dtypes: Sequence[str]) -> Array:
     """The tensor in one of these dtypes; what scikit-learn refuses of arrays is refused in its words."""
+    require_numbers(X)
     X = as_rows(X)
     if X.ndim != 2:
         raise ValueError(
@@ -40,5 +48,4 @@ def checked_tensor(estimator: object, X: Array, dtypes: Sequence[str], reset: bo
     for size, what in zip(X.shape, ("sample", "feature"), strict=True):
         if size == 0:
             raise ValueError(f"Found array with 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
     return X if dtype_name(X) in dtypes else cast(X, dtypes[0])

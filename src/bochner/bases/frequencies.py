@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Rows
+from ..arrays import Array, Rows
 from ..fields import require_sound
 from ..kernels import BallMatern, Kernel, ShiftInvariant
 from ..maps.frequencies import KERNEL
@@ -40,7 +40,7 @@ class KernelOf:
         self._basis = basis
         self.parameter = vars(basis)["kernel"]
 
-    def __call__(self, X: Rows, Z: MatrixLike | None = None) -> np.ndarray:
+    def __call__(self, X: Rows, Z: MatrixLike | None = None) -> Array:
         """The exact kernel that the features approximate."""
         return Basis.kernel(self._basis, X, Z)
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arrays import Array, empty
 from ..bases.heuristics import SAMPLE, different_rows, median_bandwidth
 from ..blocks import Block
 from ..kernels import Gaussian
 from ..maps.scaling import ColumnScaler
 from ..models.checks import row_slices
+from ..models.placing import beside
 from ..penalties import FromKernel
 from ..solvers.kernel_rows import KernelRows, solve_rows
 from ..streams import sample_rows
@@ -46,9 +48,10 @@ class WayBack:
         offset = fit.intercepts - pairs.dual.row_means @ found
         return cls(images, kernel, spread * found, spread * offset + center, (rows.min(axis=0), rows.max(axis=0)))
 
-    def __call__(self, T: np.ndarray) -> np.ndarray:
+    def __call__(self, T: Array) -> Array:
         """The rows (n, columns) of components T."""
-        out = np.empty((len(T), len(self.offset)))
-        for part in row_slices(len(T), 3 * len(self.images)):
-            out[part] = self.kernel(T[part], self.images) @ self.coefficients + self.offset
-        return np.clip(out, *self.ends)
+        out = empty((len(T), len(self.offset)), T)
+        images, coefficients, offset, low, high = beside(T, self.images, self.coefficients, self.offset, *self.ends)
+        for part in row_slices(len(T), 3 * len(images)):
+            out[part] = self.kernel(T[part], images) @ coefficients + offset
+        return out.clip(low, high)

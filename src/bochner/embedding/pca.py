@@ -9,14 +9,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..arrays import like, to_numpy
+from .. import ops
+from ..arrays import Array, contiguous, empty, is_torch, like, namespace, to_host
 from ..bases import Basis
+from ..bases.checking import sound_tensor
 from ..bases.design import Design
 from ..bases.heuristics import SAMPLE
 from ..blocks import Blocks, MemoryBlocks, RowsLike
 from ..config import memory_budget
 from ..lazy import by_partitions
-from ..models.checks import Dtypes, check_rows, dtypes_for, meet_blocks, recipe_of, rows_to_predict
+from ..models.checks import Dtypes, check_rows, check_tensor, dtypes_for, meet_blocks, recipe_of, rows_to_predict
+from ..models.placing import beside, blocks_on, device_for
 from ..models.sampling import Sample
 from ..models.unlabelled import (
     FeatureMoments,
@@ -27,6 +30,7 @@ from ..models.unlabelled import (
     sample_of,
     settle,
 )  # fmt: skip
+from ..ops.devices import named_device, placed, require_device, room_on
 from ..streams import Stream
 from ..typing import RandomStateLike, VectorLike
 from ..validation import require_choice, require_finite, require_integer, require_numbers
@@ -69,10 +73,13 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         8-bit columns.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed of the basis, where that has none of its own.
+    device : {'cpu', 'cuda', 'cuda:1', ...} or None, default=None
+        Where features, sums and eigenvectors are made. None is where the rows are: tensors stay on their device. Arrays
+        and files go to 'cuda', and components come back as arrays.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_random_features)
+    components_ : ndarray or tensor of shape (n_components, n_random_features)
         Principal axes in the space of features.
     explained_variance_ : ndarray of shape (n_components,)
         Variance along each axis.
@@ -80,7 +87,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Share of each axis in the whole variance.
     singular_values_ : ndarray of shape (n_components,)
         Singular values of the centred features.
-    mean_ : ndarray of shape (n_random_features,)
+    mean_ : ndarray or tensor of shape (n_random_features,)
         Mean of the features.
     n_components_ : int
         Number of components.
@@ -114,7 +121,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_components_: int
     solver_: str
     _sums: Any  # Moments, or a Sketch
-    _probe: np.ndarray | None  # the columns that a sketch multiplies
+    _probe: Array | None  # the columns that a sketch multiplies
     _kept: Sample | None
     _solved: Principal | None
     _inverse: WayBack | None
@@ -130,6 +137,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         kept_rows: int = 1000,
         scale: str | None = "auto",
         random_state: RandomStateLike = None,
+        device: str | None = None,
     ) -> None:
         self.basis = basis
         self.n_components = n_components
@@ -139,6 +147,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.kept_rows = kept_rows
         self.scale = scale
         self.random_state = random_state
+        self.device = device
 
     # ---- fitting ----
 
@@ -160,12 +169,14 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self._check_parameters()
         for name in [name for name in vars(self) if name.endswith("_") or name == "_sums"]:
             delattr(self, name)
-        blocks = self._begin(X)
-        self._sums = self._sum(blocks)
-        for _ in range(self.n_passes - 1 if self._probe is not None else 0):
-            self._probe = np.linalg.qr(self._sums.centered_image(self._probe))[0]
+        with room_on(device_for(self.device, X)):
+            blocks = self._begin(X)
             self._sums = self._sum(blocks)
-        self._principal()
+            for _ in range(self.n_passes - 1 if self._probe is not None else 0):
+                image = self._sums.centered_image(self._probe)
+                self._probe = namespace(image).linalg.qr(image)[0]
+                self._sums = self._sum(blocks)
+            self._principal()
         return self
 
     def partial_fit(self, X: RowsLike, y: object = None) -> FeaturePCA:
@@ -184,14 +195,15 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             The model itself.
         """
         self._check_parameters()
-        if not hasattr(self, "_sums"):
-            self._sums = self._sum(self._begin(X))
-            return self
-        blocks = self._ready(X, first=False)
-        part = self._sum(blocks)
+        with room_on(device_for(self.device, X)):
+            if not hasattr(self, "_sums"):
+                self._sums = self._sum(self._begin(X))
+                return self
+            blocks = self._ready(X, first=False)
+            part = self._sum(blocks_on(blocks, named_device(self.device)))
         if self._kept is not None:
             self._kept += sample_of(blocks, self._kept.most, first=self.n_samples_seen_)
-        self._sums = self._sums + part
+        self._sums = self._sums + part.beside(self._sums)
         self._solved = self._inverse = None
         return self
 
@@ -211,7 +223,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.solver_ == "randomized":
             columns = min(m, self.n_components_ + self.n_oversamples)
             self._probe = np.linalg.qr(Stream(self.design_.seed_, "sketch").normal(0, m, columns))[0]
-        return blocks
+        return blocks_on(blocks, named_device(self.device))
 
     def _sum(self, blocks: Blocks) -> Any:
         sums = FeatureMoments(self.design_) if self._probe is None else SketchOf(self.design_, self._probe)
@@ -238,7 +250,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self.design_.basis
 
     @property
-    def components_(self) -> np.ndarray:
+    def components_(self) -> Array:
         """Principal axes in the space of features, of shape (n_components, n_random_features)."""
         return self._principal().components
 
@@ -260,7 +272,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return np.sqrt(found.variances * (found.rows - 1))
 
     @property
-    def mean_(self) -> np.ndarray:
+    def mean_(self) -> Array:
         """Mean of the features, of shape (n_random_features,)."""
         return self._principal().mean
 
@@ -277,7 +289,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # ---- there and back ----
 
     @by_partitions
-    def transform(self, X: RowsLike) -> np.ndarray:
+    def transform(self, X: RowsLike) -> Array:
         """Compute the components of the rows of X: (features - mean) times components.
 
         Parameters
@@ -291,21 +303,24 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             The components; a torch tensor if X is one.
         """
         check_is_fitted(self, "_sums")
-        return like(self._project(X), X)
+        return self._project(X)
 
-    def _project(self, X: RowsLike) -> np.ndarray:
-        found = self._principal()
-        weights = float(self.design_.scale_) * found.components.T
+    def _project(self, X: RowsLike) -> Array:
+        found, device = self._principal(), require_device(self.device)
+        weights = contiguous(float(self.design_.scale_) * found.components.T)
         offset = found.components @ found.mean
         columns = self.design_.n_features_in_
-        n, blocks = rows_to_predict(self, X, self._dtypes, columns, 2 * len(weights))
-        out = np.empty((n, weights.shape[1]))
-        for rows, part in blocks:
-            out[rows] = self.design_.features(part) @ weights - offset
+        with room_on(device_for(self.device, X)):
+            n, blocks = rows_to_predict(self, X, self._dtypes, columns, 2 * len(weights))
+            out = empty((n, weights.shape[1]), getattr(X, "X", X))
+            for rows, part in blocks:
+                features = self.design_.features(placed(part, device))
+                weights, offset = beside(features, weights, offset)
+                out[rows] = like(ops.scores(features, weights) - offset, out)
         return out
 
     @by_partitions
-    def inverse_transform(self, X: RowsLike) -> np.ndarray:
+    def inverse_transform(self, X: RowsLike) -> Array:
         """Guess the rows that have given components.
 
         Few points of the space of features are the features of a row, so there is no inverse, but a best guess: the
@@ -314,7 +329,7 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components)
+        X : array-like or tensor of shape (n_samples, n_components)
             Components.
 
         Returns
@@ -325,16 +340,21 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self._principal()
         if self._kept is None:
             raise ValueError("inverse_transform needs sampled rows, and kept_rows=0 keeps none: give a larger number.")
-        T = check_array(to_numpy(X), dtype=np.float64, ensure_all_finite=False)
+        if is_torch(X):
+            valid = sound_tensor(X, ["float64"])
+        else:
+            valid = check_array(X, dtype=np.float64, ensure_all_finite=False)
+        T = placed(valid, require_device(self.device))
         require_finite(T)
         if T.shape[1] != self.n_components_:
             raise ValueError(f"X has {T.shape[1]} columns; there are {self.n_components_} components.")
         rows = self._kept.rows
         dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
         if self._inverse is None:
-            images = self._project(MemoryBlocks(rows, recipe=recipe_of(self)))
+            there = MemoryBlocks(like(rows, self.components_), recipe=recipe_of(self))
+            images = to_host(self._project(there))
             self._inverse = WayBack.learned(images, dense, self.design_.scaler)
-        return like(self._inverse(T), X)
+        return like(self._inverse(T), valid)
 
     def plot(self, X: RowsLike, labels: VectorLike | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the first two components of the rows of X, or of 10,000 sampled ones.
@@ -375,10 +395,13 @@ class FeaturePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _ready(self, X: RowsLike, first: bool) -> Blocks:
         """Valid rows in blocks; the first are remembered by their columns, later ones must be alike."""
-        X = in_blocks(to_numpy(X), self._dtypes)
+        X = in_blocks(X, self._dtypes)
         if isinstance(X, Blocks):
             meet_blocks(self, X, None if first else self.design_.n_features_in_)
             return X
+        if is_torch(X):
+            device = require_device(self.device)
+            return MemoryBlocks(check_tensor(self, placed(X, device), self._dtypes, reset=first))
         if not first:
             return MemoryBlocks(check_rows(self, X, self._dtypes))
         require_numbers(X)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, svd
+import scipy.linalg
 
-from ..arrays import Rows, cast
+from .. import ops
+from ..arrays import Array, Rows, Same, arange, cast, constant, is_csr, is_torch, like, namespace, to_host
 from ..bases.design import Design
 from ..blocks import Block, SumOf
 from ..moments import Moments
@@ -22,10 +23,10 @@ NOISE = 1e-13  # of the size of sums, which rounding leaves after they were cent
 class Principal(NamedTuple):
     """The leading eigenvectors (rows) and eigenvalues of the covariance of features, its trace, and their mean."""
 
-    components: np.ndarray
+    components: Array
     variances: np.ndarray
     total: float
-    mean: np.ndarray
+    mean: Array
     rows: int
 
 
@@ -34,15 +35,23 @@ def principal_of_moments(moments: Moments, scale: float, count: int) -> Principa
     centered = moments.centered(scale)
     covariance = centered.gram
     covariance /= moments.rows - 1
-    m = len(covariance)
-    size = float(np.trace(moments.gram)) * scale**2 / (moments.rows - 1)
-    total = max(float(np.trace(covariance)), 0.0)
+    size = float(moments.gram.trace()) * scale**2 / (moments.rows - 1)
+    total = max(float(covariance.trace()), 0.0)
     if total <= NOISE * size:  # all rows are one
         covariance[:], total = 0.0, 0.0
-    values, vectors = eigh(covariance, subset_by_index=[m - count, m - 1], overwrite_a=True)
-    return Principal(
-        signed(vectors[:, ::-1].T), np.maximum(values[::-1], 0.0), total, np.asarray(centered.mean_z), moments.rows
-    )
+    values, vectors = leading(covariance, count)
+    variances = np.maximum(np.flip(to_host(values)), 0.0)
+    return Principal(signed(namespace(vectors).flip(vectors.T, (0,))), variances, total, centered.mean_z, moments.rows)
+
+
+def leading(matrix: Array, count: int) -> tuple[Array, Array]:
+    """The largest eigenvalues, ascending, and their vectors; of an array, which is overwritten, no others are made."""
+    if is_torch(matrix):
+        values, vectors = ops.eigh(matrix)
+        return values[-count:], vectors[:, -count:]
+    m = len(matrix)
+    found: tuple[Array, Array] = scipy.linalg.eigh(matrix, subset_by_index=[m - count, m - 1], overwrite_a=True)
+    return found
 
 
 @dataclass
@@ -50,23 +59,27 @@ class Sketch:
     """rows, sum z, sum |z|^2 and Z'Z W for a few orthonormal columns W."""
 
     rows: int
-    sum_z: np.ndarray
+    sum_z: Array
     square: float
-    image: np.ndarray
+    image: Array
 
     @classmethod
-    def of(cls, features: Rows, probe: np.ndarray) -> Sketch:
+    def of(cls, features: Rows, probe: Array) -> Sketch:
         wide = cast(features, "float64")
-        square = wide.multiply(wide).sum() if hasattr(wide, "multiply") else np.vdot(wide, wide)
-        sum_z = np.asarray(wide.sum(axis=0)).ravel()
-        return cls(features.shape[0], sum_z, float(square), np.asarray(wide.T @ (wide @ probe)))
+        square = wide.multiply(wide).sum() if is_csr(wide) else wide.reshape(-1) @ wide.reshape(-1)
+        sum_z = np.asarray(wide.sum(axis=0)).ravel() if is_csr(wide) else wide.sum(axis=0)
+        return cls(features.shape[0], sum_z, float(square), wide.T @ (wide @ like(probe, wide)))
 
     def __add__(self, other: Sketch) -> Sketch:
         return Sketch(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
 
-    def centered_image(self, probe: np.ndarray) -> np.ndarray:
+    def beside(self, other: Sketch) -> Sketch:
+        """The same sums where those of another one are."""
+        return Sketch(*(like(part, other.image) for part in vars(self).values()))
+
+    def centered_image(self, probe: Array) -> Array:
         """(Z'Z - n mean mean') W."""
-        return self.image - np.outer(self.sum_z, self.sum_z @ probe / self.rows)
+        return self.image - self.sum_z[:, None] * (self.sum_z @ like(probe, self.sum_z) / self.rows)
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,7 @@ class SketchOf(SumOf):
     """The sketch of features, which a few columns of `probe` look at."""
 
     design: Design
-    probe: np.ndarray
+    probe: Array
 
     @property
     def width(self) -> float:
@@ -84,28 +97,30 @@ class SketchOf(SumOf):
         return Sketch.of(self.design.features(block.X), self.probe)
 
 
-def principal_of_sketch(sketch: Sketch, probe: np.ndarray, scale: float, count: int) -> Principal:
+def principal_of_sketch(sketch: Sketch, probe: Array, scale: float, count: int) -> Principal:
     """Eigenvectors of Nystrom's C W (W'C W)^-1 W'C, for the centred C = Z'Z and orthonormal W.
 
     Directions of W in which C is nothing but rounding are left out: their inverse would be noise.
     """
-    image = sketch.centered_image(probe)
+    image, linalg = sketch.centered_image(probe), namespace(sketch.image).linalg
+    probe = like(probe, image)
     inner = probe.T @ image
-    values, turn = eigh((inner + inner.T) / 2)
-    real = values > NOISE * float(np.linalg.norm(sketch.image))
-    vectors, sizes, _ = svd(image @ (turn[:, real] / np.sqrt(values[real])), full_matrices=False)
+    values, turn = ops.eigh((inner + inner.T) / 2)
+    real = values > NOISE * float(linalg.norm(sketch.image))
+    vectors, sizes, _ = linalg.svd(image @ (turn[:, real] / values[real] ** 0.5), full_matrices=False)
     missing = max(0, count - len(sizes))  # directions of no variance, which any orthonormal ones are
     if missing:
-        sizes = np.append(sizes, np.zeros(missing))
-        vectors = np.linalg.qr(np.column_stack([vectors, probe[:, :missing]]))[0]
+        beside = namespace(image).hstack
+        sizes = beside([sizes, constant(0.0, (missing,), sizes)])
+        vectors = linalg.qr(beside([vectors, probe[:, :missing]]))[0]
     degrees = (sketch.rows - 1) / scale**2
     mean = scale * sketch.sum_z / sketch.rows
-    total = scale**2 * (sketch.square - np.vdot(sketch.sum_z, sketch.sum_z) / sketch.rows) / (sketch.rows - 1)
-    variances = sizes[:count] ** 2 / degrees
+    total = scale**2 * (sketch.square - float(sketch.sum_z @ sketch.sum_z) / sketch.rows) / (sketch.rows - 1)
+    variances = to_host(sizes[:count]) ** 2 / degrees
     return Principal(signed(vectors[:, :count].T), variances, float(total), mean, sketch.rows)
 
 
-def signed(components: np.ndarray) -> np.ndarray:
+def signed(components: Same) -> Same:
     """Each row with that sign which makes its largest number positive, as scikit-learn does."""
-    largest = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
-    return components * np.where(largest < 0, -1.0, 1.0)[:, None]
+    largest = components[arange(len(components), components), abs(components).argmax(axis=1)]
+    return components * namespace(components).where(largest < 0, -1.0, 1.0)[:, None]

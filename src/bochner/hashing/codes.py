@@ -23,7 +23,6 @@ from ..kernels.base import as_rows
 from ..maps import Drawn, UnitMap, Units, Weights
 from ..maps.base import read_only
 from ..maps.quantize import round_digits
-from ..maps.rows import require_arrays
 from ..streams import Stream
 from ..typing import ArrayLike, MatrixLike, RandomStateLike
 from ..validation import require_choice, require_integer
@@ -50,10 +49,10 @@ class HashMap(UnitMap):
     def exact_kernel(self) -> Kernel:
         return Collision(self.pool_size)
 
-    def exact_gram(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
-        require_arrays(X, "the exact kernel")
-        origin = 0.0 if self.center is None else self.center
-        left = as_rows(self.rows(X)) - origin
+    def exact_gram(self, X: Rows, Z: Rows | None = None) -> Array:
+        left = as_rows(self.rows(X))
+        origin = 0.0 if self.center is None else like(self.center, left)
+        left = left - origin
         return self.exact_kernel()(left, None if Z is None else as_rows(self.rows(Z)) - origin)
 
     def output_dtype(self, X: Rows) -> np.dtype:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
+from ..arrays import Array, Rows, Same, cast, is_torch, like, namespace
+from ..arrays import as_rows as tensor_rows
 from ..streams import Stream
 from ..typing import MatrixLike
 from ..validation import require_positive
+from .distances import distances
 
 
 class Kernel(ABC):
     """What all kernels share: `kernel(X, Z)` is the matrix k(x_i, z_j), and `kernel(X)` is `kernel(X, X)`.
 
     This class is abstract. A kernel of your own derives from it, or from `Radial`, `Product` or `Coordinatewise` if it
-    has frequencies to draw for RandomFourier.
+    has frequencies to draw for RandomFourier. Of tensors it makes a tensor on their device, if it has `takes_tensors`.
 
     Examples
     --------
@@ -27,29 +30,36 @@ class Kernel(ABC):
            [0.607, 1.   ]])
     """
 
-    def __call__(self, X: MatrixLike, Z: MatrixLike | None = None) -> np.ndarray:
+    takes_tensors: ClassVar[bool] = False  # whether `_evaluate` is written for torch too
+
+    def __call__(self, X: MatrixLike | Rows, Z: MatrixLike | Rows | None = None) -> Array:
         """Compute the kernel matrix.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
             Rows.
-        Z : array-like or sparse matrix of shape (n_others, n_features), default=None
+        Z : array-like, sparse matrix or tensor of shape (n_others, n_features), default=None
             Other rows; None compares the rows of X with each other.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_others)
-            The matrix k(x_i, z_j).
+        ndarray or tensor of shape (n_samples, n_others)
+            The matrix k(x_i, z_j) in float64, in the library of X.
         """
         rows = as_rows(X)
-        others = rows if Z is None else as_rows(Z)
+        if is_torch(rows) and not self.takes_tensors:
+            raise ValueError(
+                f"there is no torch version of the kernel {type(self).__name__}: give X as a numpy array, "
+                "X.numpy(force=True)."
+            )
+        others = rows if Z is None else like(as_rows(Z), rows)
         if rows.shape[1] != others.shape[1]:
             raise ValueError(f"X has {rows.shape[1]} columns but Z has {others.shape[1]}.")
         return self._evaluate(rows, others)
 
     @abstractmethod
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray: ...
+    def _evaluate(self, X: Array, Z: Array) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -135,21 +145,21 @@ class Radial(ShiftInvariant):
     (True, (3,))
     """
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        return self.profile(cdist(X, Z) / self.scale)
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        return self.profile(distances(X, Z) / self.scale)
 
     @abstractmethod
-    def profile(self, distance: np.ndarray) -> np.ndarray:
+    def profile(self, distance: Same) -> Same:
         """Compute the kernel at distances |x - z| / s.
 
         Parameters
         ----------
-        distance : ndarray
+        distance : ndarray or tensor
             Scaled distances.
 
         Returns
         -------
-        ndarray
+        ndarray or tensor
             The kernel, of the same shape.
         """
 
@@ -312,16 +322,17 @@ class Product(Coordinatewise):
         return self.quantile(uniforms)
 
 
-def as_rows(X: MatrixLike) -> np.ndarray:
-    """A dense float64 matrix."""
-    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"a kernel takes matrices of rows; got an array of shape {X.shape}.")
-    return X.astype(np.float64)
+def as_rows(X: MatrixLike | Rows) -> Array:
+    """A dense float64 matrix; of a tensor one, without its gradient."""
+    rows = tensor_rows(X) if is_torch(X) else X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    if rows.ndim != 2:
+        raise ValueError(f"a kernel takes matrices of rows; got an array of shape {tuple(rows.shape)}.")
+    return cast(rows, "float64")
 
 
-def cosines(X: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def cosines(X: Array, Z: Array) -> tuple[Array, Array]:
     """rho = <x, z>/(|x||z|) (0 where a row is zero) and |x||z|."""
-    norms = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(Z, axis=1)[None, :]
-    rho = np.divide(X @ Z.T, norms, out=np.zeros_like(norms), where=norms > 0)
-    return np.clip(rho, -1.0, 1.0), norms
+    xp = namespace(X)
+    norms = xp.linalg.norm(X, axis=1)[:, None] * xp.linalg.norm(Z, axis=1)[None, :]
+    rho = xp.where(norms > 0, X @ Z.T / xp.where(norms > 0, norms, 1.0), 0.0)
+    return rho.clip(-1.0, 1.0), norms

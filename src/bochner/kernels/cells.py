@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from ..arrays import Array
 from .base import Kernel
 
 
@@ -36,7 +37,7 @@ class AxisCells(Kernel):
     probabilities: Any = None
     depth: int = 1
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    def _evaluate(self, X: Array, Z: Array) -> Array:
         table = np.asarray(self.thresholds)
         chances = np.full(len(table), 1.0 / len(table)) if self.probabilities is None else self.probabilities
         # Of sorted thresholds, those below x are the first; x > t is what a comparison asks.
@@ -74,14 +75,14 @@ class ObliqueCells(Kernel):
     anchors: Any
     depth: int = 1
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    def _evaluate(self, X: Array, Z: Array) -> Array:
         apart = np.zeros((len(X), len(Z)))
         for anchor in np.asarray(self.anchors):
             apart += _angles(X - anchor, Z - anchor)
         return (1.0 - apart / (np.pi * len(self.anchors))).clip(min=0.0) ** self.depth
 
 
-def _angles(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+def _angles(X: Array, Z: Array) -> np.ndarray:
     """Angles between rows; a row of zeros is never above, and apart from another row by half of all directions."""
     lengths = [np.linalg.norm(A, axis=1, keepdims=True) for A in (X, Z)]
     units = [A / np.where(length > 0, length, 1.0) for A, length in zip((X, Z), lengths, strict=True)]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial import Chebyshev
 from scipy.special import ndtr, owens_t
 
+from ..arrays import Array, is_torch, namespace
 from ..validation import require_integer
 from .base import Kernel, cosines
 
@@ -106,12 +108,24 @@ def _interpolants(pool_size: int) -> tuple[Chebyshev, Chebyshev]:
     return kappa, (kappa * sine).integ()
 
 
-def collision_probability(rho: np.ndarray | float, pool_size: int) -> np.ndarray:
+def evaluated(polynomial: Chebyshev, theta: Array) -> Array:
+    """A polynomial at numbers; of tensors by Clenshaw's recurrence, as numpy does it of arrays."""
+    if not is_torch(theta):
+        return polynomial(theta)
+    shift, stretch = polynomial.mapparms()
+    x = float(shift) + float(stretch) * theta
+    *others, before, last = polynomial.coef.tolist()
+    for coefficient in reversed(others):
+        before, last = coefficient - last, before + last * 2.0 * x
+    return before + last * x
+
+
+def collision_probability(rho: Array | float, pool_size: int) -> Array:
     """Compute kappa_q(rho): the probability that two rows have the same winner among q random projections.
 
     Parameters
     ----------
-    rho : float or ndarray
+    rho : float, ndarray or tensor
         Cosine of the angle between the rows.
     pool_size : int
         Number q of projections.
@@ -128,20 +142,21 @@ def collision_probability(rho: np.ndarray | float, pool_size: int) -> np.ndarray
     0.5
     """
     require_integer("pool_size", pool_size)
-    theta = np.arccos(np.clip(rho, -1.0, 1.0))
+    xp = namespace(rho)
+    theta = xp.arccos(xp.clip(rho, -1.0, 1.0))
     if pool_size == 1:
-        return np.ones_like(theta)
+        return xp.ones_like(theta)
     if pool_size == 2:
         return 1.0 - theta / np.pi
-    return np.clip(_interpolants(pool_size)[0](theta), 0.0, 1.0)
+    return evaluated(_interpolants(pool_size)[0], theta).clip(0.0, 1.0)
 
 
-def collision_integral(rho: np.ndarray | float, pool_size: int) -> np.ndarray:
+def collision_integral(rho: Array | float, pool_size: int) -> Array:
     """Compute the integral of kappa_q from 0 to rho.
 
     Parameters
     ----------
-    rho : float or ndarray
+    rho : float, ndarray or tensor
         Cosine of the angle between two rows.
     pool_size : int
         Number q of projections.
@@ -158,14 +173,15 @@ def collision_integral(rho: np.ndarray | float, pool_size: int) -> np.ndarray:
     0.25
     """
     require_integer("pool_size", pool_size)
-    rho = np.clip(rho, -1.0, 1.0)
+    xp = namespace(rho)
+    rho = xp.clip(rho, -1.0, 1.0)
     if pool_size == 1:
-        return np.asarray(rho, dtype=np.float64)
-    theta = np.arccos(rho)
+        return rho if is_torch(rho) else np.asarray(rho, dtype=np.float64)
+    theta = xp.arccos(rho)
     if pool_size == 2:  # rho - (rho arccos rho - sqrt(1 - rho^2) + 1)/pi
-        return rho - (rho * theta - np.sin(theta) + 1.0) / np.pi
+        return rho - (rho * theta - xp.sin(theta) + 1.0) / np.pi
     antiderivative = _interpolants(pool_size)[1]
-    return antiderivative(0.5 * np.pi) - antiderivative(theta)
+    return float(antiderivative(0.5 * np.pi)) - evaluated(antiderivative, theta)
 
 
 @dataclass(frozen=True)
@@ -188,11 +204,12 @@ class Maxout(Kernel):
 
     pool_size: int = 4
     center: bool = True
+    takes_tensors: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_integer("pool_size", self.pool_size)
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    def _evaluate(self, X: Array, Z: Array) -> Array:
         rho, norms = cosines(X, Z)
         constant = 0.0 if self.center else maximum_mean(self.pool_size) ** 2
         return norms * (constant + collision_integral(rho, self.pool_size))
@@ -215,11 +232,12 @@ class Gated(Kernel):
     """
 
     pool_size: int = 4
+    takes_tensors: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_integer("pool_size", self.pool_size)
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    def _evaluate(self, X: Array, Z: Array) -> Array:
         rho, norms = cosines(X, Z)
         return rho * norms * collision_probability(rho, self.pool_size)
 
@@ -241,9 +259,10 @@ class Collision(Kernel):
     """
 
     pool_size: int = 8
+    takes_tensors: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_integer("pool_size", self.pool_size)
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    def _evaluate(self, X: Array, Z: Array) -> Array:
         return collision_probability(cosines(X, Z)[0], self.pool_size)

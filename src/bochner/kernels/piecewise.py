@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
-from scipy.spatial.distance import cdist
-from scipy.special import ndtr
-
+from ..arrays import Array, constant, special
 from ..validation import require_positive
 from .base import Kernel, ShiftInvariant
+from .distances import distances
 from .shift_invariant import Laplacian
 
 
@@ -30,13 +29,14 @@ class UniformStump(Kernel):
     """
 
     radius: float = 1.0
+    takes_tensors: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_positive("radius", self.radius)
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        X, Z = (np.clip(A, -self.radius, self.radius) for A in (X, Z))
-        return 1.0 - cdist(X, Z, "cityblock") / (self.radius * X.shape[1])
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        X, Z = (A.clip(-self.radius, self.radius) for A in (X, Z))
+        return 1.0 - distances(X, Z, 1.0) / (self.radius * X.shape[1])
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,11 @@ class NormalStump(Kernel):
     array([[0.]])
     """
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        return 1.0 - 2.0 * cdist(ndtr(X), ndtr(Z), "cityblock") / X.shape[1]
+    takes_tensors: ClassVar[bool] = True
+
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        normal_cdf = special(X).ndtr
+        return 1.0 - 2.0 * distances(normal_cdf(X), normal_cdf(Z), 1.0) / X.shape[1]
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,12 @@ class Hat(ShiftInvariant):
     array([[0.75, 0.  ]])
     """
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        value = np.ones((len(X), len(Z)))
+    takes_tensors: ClassVar[bool] = True
+
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        value = constant(1.0, (len(X), len(Z)), X)
         for x, z in zip(X.T, Z.T, strict=True):
-            value *= np.maximum(0.0, 1.0 - np.abs(x[:, None] - z[None, :]) / self.scale)
+            value *= (1.0 - abs(x[:, None] - z[None, :]) / self.scale).clip(min=0.0)
         return value
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ..arrays import Array, namespace, special
+from ..arrays import Array, constant, namespace, special
 from ..validation import require_choice, require_integer
 from .base import Kernel, cosines
 
@@ -73,15 +73,16 @@ class ArcCosine(Kernel):
     """
 
     order: int = 1
+    takes_tensors: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if require_integer("order", self.order, minimum=0) > 2:
             raise ValueError(f"order must be 0, 1 or 2; got {self.order}.")
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        rho, norms = cosines(X, Z)
-        theta = np.arccos(rho)
-        sine, cosine = np.sin(theta), rho
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        (rho, norms), xp = cosines(X, Z), namespace(X)
+        theta: Any = xp.arccos(rho)
+        sine, cosine = xp.sin(theta), rho
         if self.order == 0:
             angular = np.pi - theta
         elif self.order == 1:
@@ -119,8 +120,14 @@ class Ridge(Kernel):
     scale: float = 1.0
     bias_scale: float = 1.0
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        X, Z = (np.hstack([self.scale * A, np.full((len(A), 1), self.bias_scale)]) for A in (X, Z))
+    @property
+    def takes_tensors(self) -> bool:  # type: ignore[override]
+        """Whether the kernel has a closed form: quadrature goes pair by pair, in numpy."""
+        return self.activation == "relu"
+
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        beside = namespace(X).hstack
+        X, Z = (beside([self.scale * A, constant(self.bias_scale, (len(A), 1), A)]) for A in (X, Z))
         if self.activation == "relu":
             return 0.5 * ArcCosine(1)(X, Z)
         rho, _ = cosines(X, Z)
@@ -133,7 +140,7 @@ class Ridge(Kernel):
         return out
 
 
-def _hermite_series(activation: Callable[[Array], Array], a: np.ndarray, c: np.ndarray, rho: np.ndarray) -> np.ndarray:
+def _hermite_series(activation: Callable[[Array], Array], a: np.ndarray, c: np.ndarray, rho: Array) -> Array:
     """sum_k rho^k f_k(a) f_k(c) with the Hermite coefficients f_k of s(a g): fast unless |rho| is near 1 (Mehler)."""
     grid = np.linspace(-REACH, REACH, 8001)
     root = np.exp(-0.25 * grid**2) * ((grid[1] - grid[0]) / np.sqrt(2.0 * np.pi)) ** 0.5

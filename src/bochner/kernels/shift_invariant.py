@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from scipy.special import gammaln, hyp0f1, jv, kve
+from scipy.special import gammaln
 
 from .. import portable
+from ..arrays import Array, Same, constant, namespace
 from ..streams import Stream, uniform_from_bits
 from ..validation import require_integer, require_positive
 from .base import NormalMixture, Product, Radial
+from .bessel import ball_characteristic, log_bessel_k
+from .distances import distances
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,10 @@ class Gaussian(NormalMixture):
     array([[0.6065]])
     """
 
-    def profile(self, distance: np.ndarray) -> np.ndarray:
-        return np.exp(-0.5 * distance**2)
+    takes_tensors: ClassVar[bool] = True
+
+    def profile(self, distance: Same) -> Same:
+        return namespace(distance).exp(-0.5 * distance**2)
 
 
 @dataclass(frozen=True)
@@ -62,18 +67,20 @@ class Matern(NormalMixture):
     """
 
     nu: float = 1.5
+    takes_tensors: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_positive("nu", self.nu)
 
-    def profile(self, distance: np.ndarray) -> np.ndarray:
-        r = np.sqrt(2.0 * self.nu) * np.asarray(distance)
-        positive = np.where(r > 0, r, 1.0)
-        constant = (1.0 - self.nu) * np.log(2.0) - gammaln(self.nu)
-        value = np.exp(constant + self.nu * np.log(positive) + log_bessel_k(self.nu, positive))
+    def profile(self, distance: Same) -> Same:
+        xp = namespace(distance)
+        r = float(np.sqrt(2.0 * self.nu)) * distance
+        positive = xp.where(r > 0, r, 1.0)
+        logarithm = float((1.0 - self.nu) * np.log(2.0) - gammaln(self.nu))
+        value = xp.exp(logarithm + self.nu * xp.log(positive) + log_bessel_k(self.nu, positive))
         # The Bessel function overflows near 0, where the kernel is 1, and is lost far out, where it is 0.
-        return np.where((r > 0) & np.isfinite(value), value, np.where(r < 1.0, 1.0, 0.0))
+        return xp.where((r > 0) & xp.isfinite(value), value, xp.where(r < 1.0, 1.0, 0.0))
 
     def mixing(self, stream_seed: int, start: int, stop: int) -> np.ndarray:
         """Draw the numbers that normal vectors are multiplied by: sqrt(nu / Gamma(nu)).
@@ -116,12 +123,14 @@ class Laplacian(Product):
     array([[0.1353]])
     """
 
+    takes_tensors: ClassVar[bool] = True
+
     @property
     def order(self) -> float:
         return 1.0
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        return np.exp(-cdist(X, Z, "cityblock") / self.scale)
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        return namespace(X).exp(-distances(X, Z, 1.0) / self.scale)
 
     def quantile(self, p: np.ndarray) -> np.ndarray:
         return portable.cauchy_quantile(p)
@@ -146,54 +155,16 @@ class Cauchy(Product):
     array([[0.5]])
     """
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        total = np.zeros((len(X), len(Z)))
+    takes_tensors: ClassVar[bool] = True
+
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        xp, total = namespace(X), constant(0.0, (len(X), len(Z)), X)
         for x, z in zip(X.T, Z.T, strict=True):
-            total += np.log1p(((x[:, None] - z[None, :]) / self.scale) ** 2)
-        return np.exp(-total)
+            total += xp.log1p(((x[:, None] - z[None, :]) / self.scale) ** 2)
+        return xp.exp(-total)
 
     def quantile(self, p: np.ndarray) -> np.ndarray:
         return portable.laplace_quantile(p)
-
-
-def debye_series(t: np.ndarray, v: float) -> np.ndarray:
-    """1 + u_1(t)/v + u_2(t)/v^2 + u_3(t)/v^3 (Abramowitz and Stegun 9.3.9): Bessel functions of large order v."""
-    t2 = t * t
-    series = 1.0 + t * (3.0 - 5.0 * t2) / (24.0 * v)
-    series += t2 * (81.0 + t2 * (-462.0 + 385.0 * t2)) / (1152.0 * v**2)
-    series += t * t2 * (30375.0 + t2 * (-369603.0 + t2 * (765765.0 - 425425.0 * t2))) / (414720.0 * v**3)
-    return series
-
-
-def log_bessel_k(v: float, r: np.ndarray) -> np.ndarray:
-    """log K_v(r), by Debye's expansion in logarithms where the order is large (9.7.8)."""
-    if v <= 50.0:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(kve(v, r)) - r
-    root = np.hypot(1.0, r / v)
-    exponent = root + np.log(r / v / (1.0 + root))
-    return 0.5 * np.log(0.5 * np.pi / v) - v * exponent - 0.5 * np.log(root) + np.log(debye_series(1.0 / root, -v))
-
-
-def ball_characteristic(r: np.ndarray, n: int) -> np.ndarray:
-    """Gamma(v + 1) (2/r)^v J_v(r), v = n/2: the characteristic function of the unit ball of R^n.
-
-    It is 0F1(; v + 1; -r^2/4), which scipy has for moderate n. For large n, J_v underflows while the product does
-    not, so Debye's expansion of J_v (Abramowitz and Stegun 9.3.7) is added up in logarithms.
-    """
-    v = 0.5 * n
-    if n <= 200:
-        return hyp0f1(v + 1.0, -0.25 * r**2)
-    near = np.clip(r, 1e-9 * v, 0.9 * v)
-    alpha = np.arccosh(v / near)
-    tanh = np.tanh(alpha)
-    logarithm = gammaln(v + 1.0) + v * np.log(2.0 / near) + v * (tanh - alpha)
-    value = np.exp(logarithm - 0.5 * np.log(2.0 * np.pi * v * tanh)) * debye_series(1.0 / tanh, v)
-    far = np.maximum(r, 0.9 * v)
-    with np.errstate(divide="ignore"):
-        bessel = jv(v, far)
-        beyond = np.sign(bessel) * np.exp(gammaln(v + 1.0) + v * np.log(2.0 / far) + np.log(np.abs(bessel)))
-    return np.where(r < 0.9 * v, value, beyond)
 
 
 @dataclass(frozen=True)
@@ -233,7 +204,7 @@ class BallMatern(Radial):
     def in_dimension(self, dimension: int) -> BallMatern:
         return replace(self, dimension=dimension) if self.dimension is None else self
 
-    def profile(self, distance: np.ndarray) -> np.ndarray:
+    def profile(self, distance: Same) -> Same:
         if self.dimension is None:
             raise ValueError("BallMatern depends on the dimension of the frequencies: give it as `dimension`.")
         return ball_characteristic(distance, self.dimension) ** self.degree

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from .. import portable
+from ..arrays import Array, namespace
 from ..streams import Stream
 from ..validation import require_positive
 from .base import Coordinatewise
+from .distances import distances
 
 FARTHEST = 27.6  # log of the largest frequency, 1e12: phases out there are uniform, and beyond are no floats
 
@@ -47,6 +49,7 @@ class Stable(Coordinatewise):
 
     p: float = 1.0
     q: float = 1.0
+    takes_tensors: ClassVar[bool] = True
 
     def __init__(self, p: float = 1.0, q: float = 1.0, bandwidth: float | None = None) -> None:
         for name, value in {"bandwidth": bandwidth, "p": float(p), "q": float(q)}.items():
@@ -64,12 +67,8 @@ class Stable(Coordinatewise):
     def order(self) -> float:
         return self.p
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        if self.p in (1.0, 2.0):
-            distances = cdist(X, Z, "cityblock" if self.p == 1.0 else "euclidean")
-        else:
-            distances = cdist(X, Z, "minkowski", p=self.p)
-        return np.exp(-((distances / self.scale) ** self.q))
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        return namespace(X).exp(-((distances(X, Z, self.p) / self.scale) ** self.q))
 
     @property
     def draws(self) -> int:

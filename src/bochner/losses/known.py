@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, log_expit, softmax
 
+from ..arrays import Same, cast, dtype_name, is_torch, namespace, special
 from ..validation import require_choice, require_positive
 from .base import Kinked, Loss, Numbers
 from .foreign import ForeignLoss, LossLike, is_loss_like
@@ -31,10 +32,10 @@ class Squared(Loss):
     bounded_slope = True
     degree = 2
 
-    def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.sum((y - f) ** 2, axis=1)
+    def value(self, f: Same, y: Same) -> Same:
+        return ((y - f) ** 2).sum(axis=1)
 
-    def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, f: Same, y: Same) -> Same:
         return 2.0 * (f - y)
 
     def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -131,15 +132,17 @@ class Logistic(Loss):
     probabilistic = True
     bounded_slope = True
 
-    def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def value(self, f: Same, y: Same) -> Same:
+        xp = namespace(f)
         if f.shape[1] == 1:
-            return -log_expit(y * f)[:, 0]
-        return log_sum_exp(f) - np.sum(np.where(y > 0, f, 0.0), axis=1)
+            margin = (y * f)[:, 0]
+            return xp.logaddexp(0.0 * margin, -margin) if is_torch(margin) else -log_expit(margin)
+        return log_sum_exp(f) - xp.where(y > 0, f, 0.0).sum(axis=1)
 
-    def gradient(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, f: Same, y: Same) -> Same:
         if f.shape[1] == 1:
-            return -y * expit(-y * f)
-        return softmax(f, axis=1) - (y > 0)
+            return -y * special(f).expit(-y * f)
+        return special(f).softmax(f, 1) - cast(y > 0, dtype_name(f))
 
     def curvature(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
         p = expit(f) if f.shape[1] == 1 else softmax(f, axis=1)
@@ -374,10 +377,11 @@ LOSSES = {**CLASSIFYING, **REGRESSING}
 KINDS = {type(loss) for loss in LOSSES.values()}
 
 
-def log_sum_exp(f: np.ndarray) -> np.ndarray:
+def log_sum_exp(f: Same) -> Same:
     """log of the sum of exponentials of each row; of few rows much quicker than scipy's."""
-    top = f.max(axis=1, keepdims=True)
-    return top[:, 0] + np.log(np.sum(np.exp(f - top), axis=1))
+    xp = namespace(f)
+    top = xp.amax(f, axis=1)
+    return top + xp.log(xp.exp(f - top[:, None]).sum(axis=1))
 
 
 def name_of(loss: Loss) -> str:

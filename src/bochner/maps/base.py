@@ -160,7 +160,7 @@ class FeatureMap(ABC):
         """
 
     @abstractmethod
-    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows = None) -> Array:
         """Compute the exact kernel that the features approximate.
 
         Parameters

@@ -14,7 +14,7 @@ import scipy.sparse
 from ..arrays import Array, Rows, cast, dtype_name, namespace
 from .base import FeatureMap
 from .linear import LinearPart
-from .rows import require_arrays, to_dense
+from .rows import to_dense
 from .scaling import ColumnScaler
 
 
@@ -126,8 +126,7 @@ class DesignMap(FeatureMap):
     def prefix_scale(self, widest: Self) -> float | np.ndarray:
         return self._beside(self.map.prefix_scale(widest.map))
 
-    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
-        require_arrays(X, "the exact kernel")
+    def exact_gram(self, X: Rows, Z: Rows = None) -> Array:
         X, Z = self.rows(X), None if Z is None else self.rows(Z)
         features = self.map.exact_gram(self._scaled(X), None if Z is None else self._scaled(Z))
         if self.linear is None:

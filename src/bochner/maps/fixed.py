@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import ops
-from ..arrays import Array, Rows, dtype_name
+from ..arrays import Array, Rows, dtype_name, like, namespace
 from ..fields import numbers
 from ..kernels import Kernel
 from .base import read_only
@@ -25,10 +25,12 @@ class MeanCosine(Kernel):
 
     frequencies: np.ndarray
     shares: np.ndarray
+    takes_tensors: ClassVar[bool] = True
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        left, right = X @ self.frequencies.T, Z @ self.frequencies.T
-        return (np.cos(left) * self.shares) @ np.cos(right).T + (np.sin(left) * self.shares) @ np.sin(right).T
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        xp, directions, shares = namespace(X), like(self.frequencies, X).T, like(self.shares, X)
+        left, right = X @ directions, Z @ directions
+        return (xp.cos(left) * shares) @ xp.cos(right).T + (xp.sin(left) * shares) @ xp.sin(right).T
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

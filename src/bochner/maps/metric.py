@@ -28,7 +28,7 @@ from ..fields import numbers, require_sound
 from .base import FeatureMap, read_only
 from .cache import WEIGHTS
 from .quantize import Quantizer, choose_quantizer
-from .rows import in_precision, require_arrays, to_dense
+from .rows import in_precision, to_dense
 from .units import Drawn, UnitMap
 
 LARGEST_CODE = 8191  # of an entry of the matrix: 14 bits
@@ -255,15 +255,15 @@ class Metric(FeatureMap):
     def prefix_scale(self, widest: Self) -> float | np.ndarray:
         return self.map.prefix_scale(widest.map)
 
-    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
-        require_arrays(X, "the exact kernel")
+    def exact_gram(self, X: Rows, Z: Rows = None) -> Array:
         moved = (None if rows is None else self._moved_exactly(self.rows(rows)) for rows in (X, Z))
         return self.map.exact_gram(*moved)
 
-    def _moved_exactly(self, X: Rows) -> np.ndarray:
+    def _moved_exactly(self, X: Rows) -> Array:
         """x R in float64, without the rounding of integer maps."""
-        dense = to_dense(X).astype(np.float64)
-        return dense @ self.matrix if self.matrix.ndim == 2 else dense * self.matrix
+        dense = cast(to_dense(X), "float64")
+        matrix = like(self.matrix, dense)
+        return dense @ matrix if matrix.ndim == 2 else dense * matrix
 
     def local_linear(self, X: Rows, coefficients: Array) -> Array:
         """Compute the slopes around each row: R times those of the map at x R.

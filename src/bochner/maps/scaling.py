@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array, Rows, cast, dtype_name, is_csr, like, namespace, scalar
+from ..arrays import Array, Rows, cast, dtype_name, is_csr, is_torch, like, namespace
 from .quantize import round_digits
 
 CLIP = 3.0  # deviations that a robustly scaled number approaches and never passes
@@ -91,7 +91,8 @@ class ColumnScaler:
         xp = namespace(z)
         xp.clip(z, -FAR, FAR, out=z)
         if self.clip:
-            z /= xp.sqrt(1.0 + (z / scalar(self.clip, z)) ** 2)
+            clip = like(np.array([self.clip], dtype=dtype_name(z)), z)  # by a mere number a GPU would not divide
+            z /= square_roots(1.0 + (z / clip) ** 2)
         return z
 
     def slopes(self, X: Rows) -> Array:
@@ -105,6 +106,13 @@ class ColumnScaler:
         """The largest distance of a number from the centre of its column, in spreads."""
         with np.errstate(over="ignore"):
             return float(np.abs((X - self.center) / self.spread).max(initial=0.0))
+
+
+def square_roots(z: Array) -> Array:
+    """sqrt(z), rounded as it should be: of torch's in float32 an eighth has another last bit."""
+    xp = namespace(z)
+    single = is_torch(z) and dtype_name(z) == "float32"
+    return cast(xp.sqrt(cast(z, "float64")), "float32") if single else xp.sqrt(z)
 
 
 def medians(rows: Rows) -> tuple[np.ndarray, np.ndarray]:

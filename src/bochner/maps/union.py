@@ -170,9 +170,9 @@ class Union(FeatureMap):
 
     # ---- functions of the features ----
 
-    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
+    def exact_gram(self, X: Rows, Z: Rows = None) -> Array:
         weights = self.weights or [1.0] * len(self.maps)
-        return np.sum([w * w * one.exact_gram(X, Z) for w, one in zip(weights, self.maps, strict=True)], axis=0)
+        return reduce(add, (w * w * one.exact_gram(X, Z) for w, one in zip(weights, self.maps, strict=True)))
 
     def local_linear(self, X: Rows, coefficients: Array) -> Array:
         ends = np.cumsum([0, *(one.columns for one in self.maps)]).tolist()

@@ -24,7 +24,6 @@ from ..validation import require_integer
 from .base import FeatureMap, read_only
 from .cache import WEIGHTS
 from .quantize import Quantizer
-from .rows import require_arrays
 
 MOST_UNITS = 1 << 20  # of a map from a file, if it has fewer columns
 SEEDS = 1 << 64
@@ -463,8 +462,7 @@ class UnitMap(FeatureMap):
     def prefix_scale(self, widest: Self) -> float:
         return self.scale * (1.0 if self.is_integer else float(np.sqrt(widest.columns / self.columns)))
 
-    def exact_gram(self, X: Rows, Z: Rows = None) -> np.ndarray:
-        require_arrays(X, "the exact kernel")
+    def exact_gram(self, X: Rows, Z: Rows = None) -> Array:
         return self.exact_kernel()(self.rows(X), None if Z is None else self.rows(Z))
 
     def require_sound(self) -> None:

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import is_torch, like
 from ..bases import REGISTRY, Basis
-from ..blocks import Blocks, Journal, MemoryBlocks, RemoteDeviceBlocks, RowsLike, on_device, works_elsewhere
+from ..blocks import Blocks, Journal, RowsLike
 from ..config import get_config
 from ..losses import LossLike
 from ..moments import FoldedMoments, Moments
-from ..ops.devices import Carrier, carrier_here, fits, named_device, placed, require_device
+from ..ops.devices import named_device, placed, require_device
 from ..solvers import SolverLike
 from ..solvers.matching import require_torch
 from ..solvers.matrix_free import Sums
@@ -36,6 +36,7 @@ from .fitted import FittedFeatureModel
 from .job_words import described
 from .parameters import adds_rows, new_basis
 from .partial_fit import add_rows, merged, train_on, truncated, without_rows
+from .placing import blocks_on
 from .preparation import DataSummary, OpenJournal, Preparation, PreparedData, given_data
 from .sampling import RowsByNumber, Sample
 from .target_codes import LabelCounts, TargetSums
@@ -142,15 +143,8 @@ class RandomFeatureModel(FittedFeatureModel):
 
     def _on_device(self, ready: PreparedData) -> PreparedData:
         """The same rows on the device that was asked for: what was settled by a sample of them is settled already."""
-        device, blocks = named_device(self.device), ready.blocks
-        if device in (None, "cpu") or is_torch(getattr(blocks, "X", None)):
-            return ready
-        if works_elsewhere(blocks):
-            there: Blocks = RemoteDeviceBlocks(blocks, carrier_here(str(device)), Carrier("cpu"))
-        else:
-            stays = isinstance(blocks, MemoryBlocks) and fits([blocks.X, blocks.y, blocks.weight], str(device))
-            there = on_device(blocks, Carrier(str(device)), stays)
-        return ready._replace(blocks=there, of_tensors=True)
+        there = blocks_on(ready.blocks, named_device(self.device))
+        return ready if there is ready.blocks else ready._replace(blocks=there, of_tensors=True)
 
     def _job(self, blocks: Blocks) -> dict[str, Any]:
         """What must be the same for a fit to be taken up again: all but who does the work, and how it is shown."""

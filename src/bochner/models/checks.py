@@ -176,8 +176,11 @@ def check_arrays(
     accept_sparse: str | bool,
     y_numeric: bool,
 ) -> Any:
-    """Sound rows, and targets in a fit, whose rows are encoded already; tensors become arrays."""
-    X: Any = to_numpy(given)
+    """Sound rows, and targets in a fit, whose rows are encoded already; tensors stay tensors."""
+    if is_torch(given):
+        tensor = check_tensor(estimator, given, dtypes, reset=bool(y))
+        return (tensor, *(checked_targets(part, tensor) for part in y)) if y else tensor
+    X: Any = given
     recipe = recipe_of(estimator)
     if not y and (isinstance(X, Block) or recipe is not None):
         rows = X.X if isinstance(X, Block) else recipe.encode(X)  # type: ignore[union-attr]

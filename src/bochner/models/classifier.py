@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
@@ -15,13 +16,38 @@ from ..blocks import RowsLike
 from ..lazy import by_partitions
 from ..losses import LossLike
 from ..solvers import SolverLike
-from ..typing import ArrayLike, ClassWeight, Penalty, RandomStateLike, VectorLike
+from ..typing import ArrayLike, ClassWeight, MatrixLike, Penalty, RandomStateLike, VectorLike
 from .base import RandomFeatureModel, takes_more_rows
 from .calibration import Temperature, probabilities, temperature
 from .checks import check_weights
 from .scoring import score_of_rows
 from .target_codes import LabelCoding
 from .targets import LabelTargets
+
+
+class ScoredClassifier(ClassifierMixin):
+    """A classifier that takes tensors."""
+
+    predict: Callable[..., Array]
+
+    def score(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike | None = None) -> float:
+        """Return the accuracy of the labels.
+
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The rows.
+        y : array-like or tensor of shape (n_samples,)
+            True labels.
+        sample_weight : array-like or tensor of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+
+        Returns
+        -------
+        float
+            Share of rows that are labelled right.
+        """
+        return score_of_rows(self.predict, X, y, sample_weight, classifies=True)
 
 
 class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):

@@ -18,7 +18,7 @@ from .feature_fit import FeatureFit
 from .parameters import ModelParameters
 
 if TYPE_CHECKING:
-    from .exact import KernelRidgeModel
+    from .exact.base import KernelRidgeModel
 
 GIVEN = "the penalty was given, so that no rows were left out to choose it by"
 

@@ -19,10 +19,10 @@ from .. import ops
 from ..arrays import Array, contiguous, empty, like, namespace
 from ..bases import Basis
 from ..bases.design import Design
-from ..blocks import RowsLike, works_elsewhere
+from ..blocks import RowsLike
 from ..lazy import by_partitions
 from ..moments import FoldedMoments, Moments, times_columns
-from ..ops.devices import device_here, device_of, placed, require_device, room_on
+from ..ops.devices import device_here, placed, require_device, room_on
 from ..solvers import Solution
 from ..validation import FitWarning, option
 from .checks import Dtypes, check_rows, dtypes_for, refuse_selection, rows_to_predict
@@ -32,6 +32,7 @@ from .feature_fit import FeatureFit
 from .fitting import Fit, Limited
 from .parameters import ModelParameters
 from .partial_fit import solved, with_sums
+from .placing import device_for
 from .saving import from_state, to_state, write
 from .targets import TargetEncoder
 
@@ -63,9 +64,7 @@ class FittedFeatureModel(BaseEstimator):
 
     def _device(self, *data: object) -> str | None:
         """The device that was asked for, or else the GPU that the data are on; workers of a cluster have their own."""
-        if any(works_elsewhere(part) for part in data):
-            return None
-        return require_device(self.device) or device_of(*(getattr(part, "X", part) for part in data))
+        return device_for(self.device, *data)
 
     @property
     def _dtypes(self) -> Dtypes:

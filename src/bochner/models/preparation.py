@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..arrays import Array, Rows, constant, is_torch, places, to_host
+from ..arrays import Array, Rows, constant, is_torch, like, places, to_host
 from ..bases.heuristics import SAMPLE
 from ..blocks import Block, Blocks, CheckpointedBlocks, Journal, MemoryBlocks, SampledBlocks, SumOf
 from ..blocks.base import RowsLike
@@ -225,7 +225,7 @@ def prepare_block(
     y_numeric = not encoder.classifies
     X, y = check_arrays(estimator, *encoded, dtypes=dtypes, accept_sparse=accept_sparse, y_numeric=y_numeric)
     remember_columns(estimator)
-    weight = check_weights(given.weight, X.shape[0])
+    weight = like(check_weights(given.weight, X.shape[0]), X)
     encoder.check(y)
     summary = encoder.summarize(y, weight)
     encoder = encoder.learn(summary)

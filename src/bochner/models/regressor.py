@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Literal, cast, overload
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..blocks import RowsLike
 from ..lazy import by_partitions
 from ..losses import LossLike
 from ..solvers import SolverLike
-from ..typing import Penalty, RandomStateLike, VectorLike
+from ..typing import MatrixLike, Penalty, RandomStateLike, VectorLike
 from ..validation import FitWarning, option
 from .base import RandomFeatureModel, takes_more_rows
 from .calibration import Widening
@@ -25,7 +26,28 @@ from .targets import NumericTargets
 
 
 class MultiOutputRegressor(RegressorMixin):
-    """A regressor that takes one or more targets."""
+    """A regressor that takes one or more targets, and tensors."""
+
+    predict: Callable[..., Array]
+
+    def score(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike | None = None) -> float:
+        """Return R^2 of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, frame or tensor of shape (n_samples, n_features)
+            The rows.
+        y : array-like or tensor of shape (n_samples,) or (n_samples, n_targets)
+            True targets.
+        sample_weight : array-like or tensor of shape (n_samples,), default=None
+            Weights of the rows; None is 1 for each.
+
+        Returns
+        -------
+        float
+            R^2, the mean over targets.
+        """
+        return score_of_rows(self.predict, X, y, sample_weight, classifies=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

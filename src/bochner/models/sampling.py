@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..arrays import Array, like, namespace
+from ..arrays import Array, like, namespace, to_host
 from ..bases.heuristics import largest_size
 from ..blocks import Block
 from ..blocks.base import stack
@@ -75,6 +75,11 @@ class Sample:
             stack(both), stack((self.numbers, other.numbers)), stack((self.priorities, other.priorities)),
             max(self.largest, other.largest), self.most,
         ).shortened(self.most)  # fmt: skip
+
+    def on_host(self) -> Sample:
+        """The same rows as numpy has them: what is settled by them has the same bits wherever the rows are."""
+        rows, numbers, order = (to_host(part) for part in (self.rows, self.numbers, self.priorities))
+        return Sample(rows, numbers, order, self.largest, self.most)
 
     def shortened(self, most: int) -> Sample:
         """The sample that would have been taken with a smaller `most`."""

@@ -33,7 +33,7 @@ def score_of_rows(
         sample_weight = None if parts[0][1] is None else np.concatenate([weight for _, weight in parts])
     found = predict(X)
     found = np.asarray(found) if is_lazy(found) else found
-    if is_torch(X):
+    if is_torch(found):
         weight = like(check_weights(sample_weight, len(found)), X)
         return tensor_score(found, like(y, X), weight, classifies)
     score = accuracy_score if classifies else r2_score

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from ..arrays import to_numpy
+from ..arrays import arange, empty, is_torch
 from ..bases import Basis, BasisUnion, RandomFourier
+from ..bases.checking import sound_tensor
 from ..bases.design import Design
 from ..bases.heuristics import draw_seed
 from ..blocks import Aggregate, Block, Blocks, MemoryBlocks, RowsLike, SumOf
@@ -57,7 +58,7 @@ def chosen_scale(scale: str | None, basis: Basis | None, *rows: RowsLike) -> str
 
 def has_bytes(given: RowsLike) -> bool:
     """Whether all columns are of 8 bits."""
-    X: Any = to_numpy(given)
+    X: Any = given
     if isinstance(X, Blocks):
         X = X.read(0, 1).X
     if is_lazy(X):  # the types of its columns are known without a pass
@@ -99,9 +100,13 @@ class CheckedUnlabelled:
 def valid_rows(given: RowsLike, name: str, basis: Basis | None) -> Blocks:
     """Rows that no estimator remembers, checked: arrays at once, Blocks as they come."""
     dtypes = dtypes_for(getattr(basis, "precision", None))
-    X = in_blocks(to_numpy(given), dtypes, name)
+    X = in_blocks(given, dtypes, name)
     if isinstance(X, Blocks):
         return X
+    if is_torch(X):
+        tensor = sound_tensor(X, [np.dtype(kind).name for kind in dtypes])
+        require_finite(tensor, name)
+        return MemoryBlocks(tensor)
     require_numbers(X)
     X = check_array(
         X, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False, ensure_min_samples=0, input_name=name
@@ -113,8 +118,9 @@ def valid_rows(given: RowsLike, name: str, basis: Basis | None) -> Blocks:
 
 
 def sample_of(blocks: Blocks, most: int, first: int = 0) -> Sample:
-    """The sample of these rows, which are numbered from `first` on."""
-    return blocks.reduce(SampleOf(blocks.n_columns, most, first), title="survey")
+    """The sample of these rows, which are numbered from `first` on; on the host."""
+    found: Sample = blocks.reduce(SampleOf(blocks.n_columns, most, first), title="survey")
+    return found.on_host()
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ class SampleOf(SumOf):
         return rows_of_lot(self.columns)
 
     def of(self, block: Block) -> Sample:
-        return Sample.of(block.X, self.first + block.start + np.arange(block.X.shape[0]), self.most)
+        return Sample.of(block.X, self.first + block.start + arange(block.X.shape[0], block.X), self.most)
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,7 @@ class FeatureMoments(Aggregate[Moments]):
         return True
 
     def step(self, partial: Moments | None, block: Block) -> Moments:
-        return Moments.plus_rows(partial, Rows(self.design.features(block.X), np.empty((block.X.shape[0], 0))))
+        return Moments.plus_rows(partial, Rows(self.design.features(block.X), empty((block.X.shape[0], 0), block.X)))
 
 
 def rows_of_lot(columns: int) -> int:

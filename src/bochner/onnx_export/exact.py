@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..arrays import to_numpy
 from ..kernels import Cauchy, Gaussian, Laplacian, Matern, Stable
 from .graph import Graph
 from .preparation import encoded, scaled
@@ -28,11 +29,12 @@ def kernel_scores(graph: Graph, model: BaseEstimator) -> str:
         )
     rows = graph.double(encoded(graph, "X", getattr(model, "recipe_", None), np.dtype(np.float64))[0])
     if model.scaler_ is not None:
-        rows = graph.double(scaled(graph, rows, model.scaler_, np.dtype(model.X_fit_.dtype))[0])
+        rows = graph.double(scaled(graph, rows, model.scaler_, to_numpy(model.X_fit_).dtype)[0])
     rows = graph("Unsqueeze", rows, np.array([1]))
-    offsets = graph("Sub", rows, graph.double(model.X_fit_[None]))  # (n, rows of the fit, columns)
+    offsets = graph("Sub", rows, graph.double(to_numpy(model.X_fit_)[None]))  # (n, rows of the fit, columns)
     values = KERNELS[type(kernel)](graph, graph("Div", offsets, np.float64(kernel.scale)), kernel)
-    return graph("Add", graph("MatMul", _centred(graph, values, model), model.dual_coef_), model.intercept_)
+    weights, intercept = to_numpy(model.dual_coef_), to_numpy(model.intercept_)
+    return graph("Add", graph("MatMul", _centred(graph, values, model), weights), intercept)
 
 
 def _centred(graph: Graph, values: str, model: BaseEstimator) -> str:
@@ -40,9 +42,10 @@ def _centred(graph: Graph, values: str, model: BaseEstimator) -> str:
     dual = model._dual
     if dual is None:
         return values
-    shares = dual.root**2 / np.sum(dual.root**2)
+    root = to_numpy(dual.root)
+    shares = root**2 / np.sum(root**2)
     means = graph("MatMul", values, shares[:, None])
-    return graph("Sub", graph("Sub", values, means), dual.row_means - dual.grand_mean)
+    return graph("Sub", graph("Sub", values, means), to_numpy(dual.row_means) - dual.grand_mean)
 
 
 def _summed(graph: Graph, values: str) -> str:

@@ -44,6 +44,12 @@ def normal_int8(template: np.ndarray, key: tuple[int, int], start: int, stop: in
 
 
 @op
+def row_words(x: np.ndarray) -> np.ndarray:
+    """`streams.row_hashes`: 64 bits for each row, dense or CSR, that equal rows share; as int64, as torch has it."""
+    return row_hashes(x).view(np.int64)
+
+
+@op
 def row_folds(x: np.ndarray, folds: int) -> np.ndarray:
     """The fold of each row, 0 to folds - 1, dense or CSR, by what the row holds: its hash modulo their number."""
     return (row_hashes(x) % np.uint64(folds)).astype(np.int64)

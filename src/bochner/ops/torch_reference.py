@@ -240,12 +240,13 @@ def normal_int8(template: Tensor, key: tuple[int, int], start: int, stop: int, w
 
 @defines
 def row_folds(x: Tensor, folds: int) -> Tensor:
-    hashes = row_hashes(x)
+    hashes = row_words(x)
     return (2 * (_shifted(hashes, 1) % folds) + (hashes & 1)) % folds  # the remainder of an unsigned number
 
 
-def row_hashes(x: Tensor) -> Tensor:
-    """The bits of `streams.row_hashes`, as int64: sums and products wrap around as unsigned ones do."""
+@defines
+def row_words(x: Tensor) -> Tensor:
+    """The bits of `streams.row_hashes`: sums and products wrap around as unsigned ones do."""
     words = (x.double() + 0.0).view(torch.int64) + (1 << 23)
     words &= -(1 << 24)
     words ^= _shifted(words, 32)

@@ -68,7 +68,7 @@ class MadeFeatures(FeatureMap):
     def prefix_scale(self, widest: FeatureMap) -> float | np.ndarray:
         return self.scale
 
-    def exact_gram(self, X: Array, Z: Array | None = None) -> np.ndarray:
+    def exact_gram(self, X: Array, Z: Array | None = None) -> Array:
         return self.made_by.exact_gram(X, Z)
 
 

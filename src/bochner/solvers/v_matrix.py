@@ -12,40 +12,41 @@ from dataclasses import replace
 import numpy as np
 
 from .. import ops
-from ..arrays import Array
+from ..arrays import Array, constant, namespace
 from .base import Solution
 from .cholesky import solve_gram
 
 
-def v_matrix(X: np.ndarray) -> np.ndarray:
+def v_matrix(X: Array) -> Array:
     """Of rows that are moved to begin at 0 in every column; t is the largest value there."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    total = np.zeros((len(X), len(X)))
+    xp = namespace(X)
+    low, high = xp.amin(X, axis=0), xp.amax(X, axis=0)
+    total = constant(0.0, (len(X), len(X)), X)
     for column, top in zip((X - low).T, high - low, strict=True):
-        total += top - np.maximum.outer(column, column)
+        total += top - xp.maximum(column[:, None], column[None, :])
     return total
 
 
-def root_of(V: np.ndarray) -> np.ndarray:
+def root_of(V: Array) -> Array:
     """R (n, r) with R R' = V, without the directions that rounding made."""
     values, vectors = ops.eigh(V)
-    kept = values > len(V) * np.finfo(float).eps * max(values.max(initial=0.0), 0.0)
-    return vectors[:, kept] * np.sqrt(values[kept])
+    kept = values > len(V) * np.finfo(float).eps * max(float(values.max()), 0.0)
+    return vectors[:, kept] * values[kept] ** 0.5
 
 
-def solve_v_matrix(kernel: np.ndarray, y: np.ndarray, root: np.ndarray, alpha: float, intercept: bool) -> Solution:
+def solve_v_matrix(kernel: Array, y: Array, root: Array, alpha: float, intercept: bool) -> Solution:
     """Coefficients a (n, k) of the kernel functions, and the intercept: f = K a + c."""
-    target, inner, ones = root.T @ y, root.T @ kernel @ root, root.T @ np.ones(len(y))
+    target, inner, ones = root.T @ y, root.T @ kernel @ root, root.sum(axis=0)
     length = float(ones @ ones)
     if intercept and length > 0:
 
         def centred(columns: Array) -> Array:
-            return columns - np.outer(ones, ones @ columns) / length
+            return columns - namespace(ones).outer(ones, ones @ columns) / length
 
         found = solve_gram(centred(centred(inner).T), centred(target), alpha)
         coefficients = root @ centred(found.coefficients)
         offset = ones @ (target - root.T @ (kernel @ coefficients)) / length
     else:
         found = solve_gram(inner, target, alpha)
-        coefficients, offset = root @ found.coefficients, np.zeros(y.shape[1])
+        coefficients, offset = root @ found.coefficients, constant(0.0, (y.shape[1],), y)
     return replace(found, coefficients=coefficients, method="V-matrix ridge", intercept=offset)

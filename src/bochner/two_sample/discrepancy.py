@@ -8,7 +8,9 @@ from ..bases import Basis
 from ..bases.design import Design
 from ..bases.heuristics import SAMPLE
 from ..blocks import Blocks, RowsLike
+from ..models.placing import blocks_on, device_for
 from ..models.unlabelled import chosen_scale, require_basis, require_scale, settle, valid_rows
+from ..ops.devices import named_device, room_on
 from ..typing import RandomStateLike
 from ..validation import require_choice, require_integer
 from .nulls import asymptotic, permuted, wild
@@ -28,6 +30,7 @@ def mmd(
     unbiased: bool = True,
     scale: str | None = "auto",
     random_state: RandomStateLike = None,
+    device: str | None = None,
 ) -> float:
     """Estimate the squared maximum mean discrepancy (MMD) between two samples.
 
@@ -52,6 +55,8 @@ def mmd(
         where a bandwidth or radius is given as a number or columns have 8 bits.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed of the basis, where that has none of its own.
+    device : {'cpu', 'cuda', 'cuda:1', ...} or None, default=None
+        Where features and their sums are made; None is where the rows are: tensors stay on their device.
 
     Returns
     -------
@@ -71,8 +76,9 @@ def mmd(
     >>> bool(mmd(X, Y, random_state=0) > 10 * abs(mmd(X[:150], X[150:], random_state=0)))
     True
     """
-    first, second, design = prepare(X, Y, basis, scale, random_state, least=2 if unbiased else 1)
-    mine, other = (tally_of(blocks, design) for blocks in (first, second))
+    with room_on(device_for(device, X, Y)):
+        first, second, design = prepare(X, Y, basis, scale, random_state, device, least=2 if unbiased else 1)
+        mine, other = (tally_of(blocks, design) for blocks in (first, second))
     return (unbiased_square if unbiased else biased_square)(mine, other, float(design.scale_))
 
 
@@ -86,6 +92,7 @@ def mmd_test(
     block_length: int = 1,
     scale: str | None = "auto",
     random_state: RandomStateLike = None,
+    device: str | None = None,
 ) -> TwoSampleResult:
     """Test whether two samples have one distribution.
 
@@ -115,6 +122,8 @@ def mmd_test(
         where a bandwidth or radius is given as a number or columns have 8 bits.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed of the basis, where that has none of its own.
+    device : {'cpu', 'cuda', 'cuda:1', ...} or None, default=None
+        Where features and their sums are made; None is where the rows are: tensors stay on their device.
 
     Returns
     -------
@@ -139,15 +148,14 @@ def mmd_test(
     require_choice("null", null, ["permutation", "wild", "asymptotic"])
     require_integer("n_resamples", n_resamples)
     require_integer("block_length", block_length)
-    first, second, design = prepare(X, Y, basis, scale, random_state, least=2)
+    with room_on(device_for(device, X, Y)):
+        first, second, design = prepare(X, Y, basis, scale, random_state, device, least=2)
+        mine, other, differences, variances = compared(first, second, design, null, n_resamples, block_length)
     unit, statistics = float(design.scale_), None
     if null == "asymptotic":
-        mine, other, variances = asymptotic(first, second, design)
         pvalue = chi_square_tail(unit**2 * variances, least_reached(mine, other, unit))
         how = "asymptotic law"
     else:
-        relabelled = permuted if null == "permutation" else wild
-        mine, other, differences = relabelled(first, second, design, n_resamples, block_length)
         statistics = unit**2 * np.sum(differences**2, axis=1)
         pvalue = (1 + np.count_nonzero(statistics >= least_reached(mine, other, unit))) / (n_resamples + 1)
         how = f"{n_resamples} {'permutations' if null == 'permutation' else 'wild relabelings'}"
@@ -165,6 +173,17 @@ def mmd_test(
         null_statistics=statistics,
         recipe=first.recipe,
     )
+
+
+def compared(
+    first: Blocks, second: Blocks, design: Design, null: str, n_resamples: int, block_length: int
+) -> tuple[Tally, Tally, np.ndarray, np.ndarray]:
+    """Sums of both samples; differences of means of relabelled rows, or the variances of the asymptotic law."""
+    if null == "asymptotic":
+        mine, other, variances = asymptotic(first, second, design)
+        return mine, other, np.empty((0, 0)), variances
+    relabelled = permuted if null == "permutation" else wild
+    return *relabelled(first, second, design, n_resamples, block_length), np.empty(0)
 
 
 # ---- estimates ----
@@ -194,7 +213,13 @@ def least_reached(mine: Tally, other: Tally, scale: float) -> float:
 
 
 def prepare(
-    X: RowsLike, Y: RowsLike, basis: Basis | None, scale: str | None, random_state: RandomStateLike, least: int
+    X: RowsLike,
+    Y: RowsLike,
+    basis: Basis | None,
+    scale: str | None,
+    random_state: RandomStateLike,
+    device: str | None,
+    least: int,
 ) -> tuple[Blocks, Blocks, Design]:
     """Both samples as valid blocks, and the basis fitted to scaled rows of both."""
     require_basis(basis)
@@ -212,4 +237,6 @@ def prepare(
             raise ValueError(f"{name} has one row; at least two are needed.")
     sample = pooled(first, second, SAMPLE)
     how = chosen_scale(scale, basis, X, Y)
-    return first, second, settle(sample.rows, sample.largest, basis, random_state, how)
+    design = settle(sample.rows, sample.largest, basis, random_state, how)
+    first, second = (blocks_on(blocks, named_device(device)) for blocks in (first, second))
+    return first, second, design

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigvalsh
 
+from .. import ops
+from ..arrays import like, to_host
 from ..bases.design import Design
 from ..blocks import Blocks
 from ..config import memory_budget
@@ -52,7 +53,7 @@ def asymptotic(first: Blocks, second: Blocks, design: Design) -> tuple[Tally, Ta
 
     mine, other = (blocks.reduce(FeatureMoments(design), title="covariance") for blocks in (first, second))
     gram = mine.centered().gram
-    gram += other.centered().gram
+    gram += like(other.centered().gram, gram)
     degrees = max(mine.rows + other.rows - 2, 1)
-    variances = np.maximum(eigvalsh(gram / degrees), 0.0) * (1.0 / mine.rows + 1.0 / other.rows)
+    variances = np.maximum(to_host(ops.eigvalsh(gram / degrees)), 0.0) * (1.0 / mine.rows + 1.0 / other.rows)
     return Tally.of_moments(mine), Tally.of_moments(other), variances

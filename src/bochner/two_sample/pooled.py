@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from .. import ops
+from ..arrays import Rows, like, to_host
 from ..bases.heuristics import largest_size
 from ..blocks import Block, Blocks, SumOf
 from ..blocks.base import stack
 from ..models.unlabelled import rows_of_lot
-from ..streams import row_hashes
-from ..typing import MatrixLike
 
 
 @dataclass
 class Pooled:
-    """At most `most` different rows, those of smallest hash, in its order; and the largest |x| of all rows.
+    """At most `most` different rows, those of smallest hash, in its order, on the host; and the largest |x| of all.
 
     Neither the order of rows, nor blocks, nor which sample a row is of matters: a permutation test of features that
     were settled by these rows is exact.
@@ -30,8 +30,11 @@ class Pooled:
     most: int
 
     @classmethod
-    def of(cls, rows: MatrixLike, most: int) -> Pooled:
-        return cls(rows, row_hashes(rows), largest_size(rows), most)._shortened()
+    def of(cls, rows: Rows, most: int) -> Pooled:
+        words = ops.row_words(rows)
+        hashes: np.ndarray = to_host(words).view(np.uint64)
+        kept = smallest_different(hashes, most)
+        return cls(to_host(rows[like(kept, words)]), hashes[kept], largest_size(rows), most)
 
     def __iadd__(self, other: Pooled) -> Pooled:
         both = self.rows, other.rows
@@ -41,8 +44,13 @@ class Pooled:
         return Pooled(stack(both), hashes, largest, self.most)._shortened()
 
     def _shortened(self) -> Pooled:
-        hashes, first = np.unique(self.hashes, return_index=True)
-        return Pooled(self.rows[first[: self.most]], hashes[: self.most], self.largest, self.most)
+        kept = smallest_different(self.hashes, self.most)
+        return Pooled(self.rows[kept], self.hashes[kept], self.largest, self.most)
+
+
+def smallest_different(hashes: np.ndarray, most: int) -> np.ndarray:
+    """The places of the smallest hashes, ascending, each where it stands first."""
+    return np.unique(hashes, return_index=True)[1][:most]
 
 
 def pooled(first: Blocks, second: Blocks, most: int) -> Pooled:

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops
+from ..arrays import Array, empty, like
 from ..bases import Basis
 from ..bases.design import Design
 from ..blocks import Blocks, RowsLike, rows_per_block
 from ..models.unlabelled import valid_rows
+from ..ops.devices import device_of, room_on
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +78,7 @@ class TwoSampleResult:
         """Numbers of the features, those that differ most first."""
         return np.argsort(-np.abs(self.scores), kind="stable")
 
-    def witness(self, X: RowsLike) -> np.ndarray:
+    def witness(self, X: RowsLike) -> Array:
         """Compute the witness function, which is positive where the first sample is the denser one.
 
         It is the mean of k(x, .) over the first sample less that over the second.
@@ -87,18 +90,23 @@ class TwoSampleResult:
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            The function at each row.
+        ndarray or tensor of shape (n_samples,)
+            The function at each row, made where the rows are.
         """
         if self.recipe is not None and not isinstance(X, Blocks):
             X = self.recipe.encode(X)
         elif isinstance(X, Blocks) and X.recipe != self.recipe:
             raise ValueError("X was not read as the samples were: use bochner.read(..., recipe=result.recipe).")
-        weights, rows = float(self.design.scale_) * self.difference, valid_rows(X, "X", self.basis)
+        weights, rows = float(self.design.scale_) * self.difference[:, None], valid_rows(X, "X", self.basis)
         if rows.n_columns != self.design.n_features_in_:
             raise ValueError(f"X has {rows.n_columns} columns; the samples had {self.design.n_features_in_}.")
-        blocks = rows.walk(rows_per_block(2 * len(weights)), title="witness")
-        return np.concatenate([np.asarray(self.design.features(block.X) @ weights) for block in blocks])
+        out = empty((rows.n_rows,), getattr(rows, "X", None))
+        with room_on(device_of(out)):
+            for block in rows.walk(rows_per_block(2 * len(weights)), title="witness"):
+                features = self.design.features(block.X)
+                found = ops.scores(features, like(weights, features))[:, 0]
+                out[block.start : block.start + len(found)] = found
+        return out
 
     def __str__(self) -> str:
         found = f"squared MMD {self.statistic:.4g} (unbiased {self.unbiased:.4g}), p = {self.pvalue:.4g}"

@@ -1,5 +1,6 @@
 """Models of distributions that are known by bags of points."""
 
-from .estimators import DistributionClassifier, DistributionRegressor
+from .classifier import DistributionClassifier
+from .regressor import DistributionRegressor
 
 __all__ = ["DistributionClassifier", "DistributionRegressor"]

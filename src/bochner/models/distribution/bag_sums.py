@@ -5,12 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from ...arrays import FEW_ROWS, Array, Rows, cast, constant, is_integer, is_torch, like, to_host
 from ...config import memory_budget
-from ...typing import Matrix
 from ..checks import row_slices
 
 
@@ -53,11 +54,21 @@ def room(shape: tuple[int, ...], dtype: np.dtype | type = np.float64) -> np.ndar
         return np.memmap(file, dtype=dtype, mode="w+", shape=shape)
 
 
-def sums_per_bag(features: Matrix, owner: np.ndarray) -> BagSums:
+def sums_per_bag(features: Rows, owner: np.ndarray) -> BagSums:
     """The sum of the features of each bag of a piece, exact where they are integers."""
     bags, place = np.unique(owner, return_inverse=True)
-    wide = features.astype(np.int64 if features.dtype.kind == "i" else np.float64, copy=False)
+    if is_torch(features):
+        return BagSums(bags, (summed_tensor(features, place.reshape(-1), len(bags)),))
+    wide: Any = cast(features, "int64" if is_integer(features) else "float64")  # dense or CSR
     ones = np.ones(len(owner), dtype=wide.dtype)
     member = scipy.sparse.csr_matrix((ones, (place.reshape(-1), np.arange(len(owner)))), shape=(len(bags), len(owner)))
     totals = member @ wide
     return BagSums(bags, (totals.toarray() if scipy.sparse.issparse(totals) else totals,))
+
+
+def summed_tensor(features: Array, place: np.ndarray, bags: int) -> np.ndarray:
+    """The same of a tensor, added up on its device; only a row for each bag comes to the host."""
+    kind = "int64" if is_integer(features) else "float64"
+    totals: Any = constant(0, (bags, features.shape[1]), features, kind)
+    totals.index_add_(0, like(place, features), cast(features, kind))
+    return np.concatenate([to_host(totals[first : first + FEW_ROWS]) for first in range(0, bags, FEW_ROWS)])

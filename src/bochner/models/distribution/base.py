@@ -16,6 +16,7 @@ from ...bases import Basis, FixedFourier, RandomFourier
 from ...bases.heuristics import draw_seed
 from ...blocks import Blocks, TableBlocks, rows_per_block
 from ...maps.scaling import ColumnScaler, units_apart
+from ...ops.devices import named_device, require_device
 from ...streams import Stream
 from ...typing import ArrayLike, Frame, MatrixLike, Penalty, RandomStateLike, VectorLike
 from ...validation import require_choice, require_integer, require_positive, require_squares
@@ -55,6 +56,7 @@ class DistributionModel(Spectral, BaseEstimator):
     max_iter: int
     batch_size: int
     learning_rate: float
+    device: str | None
     n_jobs: int | None
     verbose: int
     random_state: RandomStateLike
@@ -67,6 +69,7 @@ class DistributionModel(Spectral, BaseEstimator):
         """Embeddings are means of features, which share a unit: they are taken as they are."""
         return {
             "alpha": alpha, "solver": self.solver, "fit_intercept": self.fit_intercept, "scale": None, "linear": False,
+            "device": self.device,
         }  # fmt: skip
 
     # ---- fitting ----
@@ -177,7 +180,7 @@ class DistributionModel(Spectral, BaseEstimator):
         return units_apart(points) if self.scale == "auto" else SCALERS[self.scale](points)
 
     def _embed_training(self, bags: Bags, sample: SampledPoints, weight: np.ndarray | None) -> np.ndarray:
-        return embed(self.basis_, bags)
+        return embed(self.basis_, bags, self.device)
 
     def _learn_frequencies(self, bags: Bags, sample: SampledPoints, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Learn the frequencies of both stages, then solve for the coefficients with the same penalty."""
@@ -249,11 +252,12 @@ class DistributionModel(Spectral, BaseEstimator):
                 "read them with bochner.read(..., recipe=model.recipe_)."
             )
         bags.scaler = self.scaler_
+        self.second_.device = self.device  # which may be another one than that of the fit
         return bags
 
     def _embed(self, X: BagsLike, bag: str | ArrayLike | None, target: str | None = None) -> tuple[Bags, np.ndarray]:
         bags = self._open(X, bag, target)
-        return bags, embed(self.basis_, bags)
+        return bags, embed(self.basis_, bags, self.device)
 
     def _encode(self, frame: Frame) -> MatrixLike:
         if hasattr(self, "recipe_"):
@@ -385,7 +389,9 @@ class DistributionModel(Spectral, BaseEstimator):
             require_positive("frequency_alpha", self.frequency_alpha)
 
     def _settings(self) -> AbstractContextManager[Any]:
-        return Limited(self.n_jobs, self.verbose, blas=1)
+        if self.learned and named_device(self.device) not in (None, "cpu"):
+            raise ValueError("frequencies of bags are learned on the CPU: leave out device, or learned=True.")
+        return Limited(self.n_jobs, self.verbose, 1, require_device(self.device))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

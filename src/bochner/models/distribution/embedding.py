@@ -15,6 +15,7 @@ import numpy as np
 from ...bases import Basis
 from ...blocks import Aggregate, Block
 from ...maps import FeatureMap
+from ...ops.devices import placed
 from .bag_sums import BagSums, parts_of, room, sums_per_bag
 from .bags import Bags
 from .scatter import ScatterOf
@@ -26,6 +27,7 @@ class EmbeddingOf(Aggregate[list[BagSums]]):
 
     map: FeatureMap
     scatter: ScatterOf | None = None
+    device: str | None = None  # where features and their sums are made
 
     @property
     def width(self) -> float:
@@ -33,7 +35,7 @@ class EmbeddingOf(Aggregate[list[BagSums]]):
 
     def step(self, partial: list[BagSums] | None, block: Block) -> list[BagSums]:
         points, owner = block.X
-        features = self.map(points)
+        features = self.map(placed(points, self.device))
         found = [sums_per_bag(features, owner)]
         if self.scatter is not None:
             found.append(self.scatter.of(features, owner))
@@ -45,14 +47,16 @@ class EmbeddingOf(Aggregate[list[BagSums]]):
         return left
 
 
-def embed(basis: Basis, bags: Bags) -> np.ndarray:
+def embed(basis: Basis, bags: Bags, device: str | None = None) -> np.ndarray:
     """The mean embeddings (bags, m): one pass, of which only sums per bag are kept."""
-    return means_of(basis, bags, bags.reduce(EmbeddingOf(basis.map_), title="embedding")[0])
+    return means_of(basis, bags, bags.reduce(EmbeddingOf(basis.map_, None, device), title="embedding")[0])
 
 
-def embed_with_scatter(basis: Basis, bags: Bags, scatter: ScatterOf) -> tuple[np.ndarray, BagSums]:
+def embed_with_scatter(
+    basis: Basis, bags: Bags, scatter: ScatterOf, device: str | None = None
+) -> tuple[np.ndarray, BagSums]:
     """The mean embeddings, and in the same pass how features scatter within some bags."""
-    sums, scattered = bags.reduce(EmbeddingOf(basis.map_, scatter), title="embedding")
+    sums, scattered = bags.reduce(EmbeddingOf(basis.map_, scatter, device), title="embedding")
     return means_of(basis, bags, sums), scattered
 
 

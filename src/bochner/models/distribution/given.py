@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...arrays import Rows
+from ...arrays import Array, Rows
 from ...bases.base import Basis, Bounds
 from ...kernels import Kernel
 from ...maps import Drawn, FeatureMap, UnitMap, Units, Weights
+from ...maps.rows import to_dense
 from ...typing import MatrixLike, RandomStateLike
 
 
@@ -33,8 +34,8 @@ class InputsMap(UnitMap):
     def draw(self, start: int, stop: int) -> Drawn:
         return (np.arange(start, stop),)
 
-    def apply(self, X: Rows, weights: Weights) -> np.ndarray:
-        return np.asarray(X[:, weights[0]])
+    def apply(self, X: Rows, weights: Weights) -> Array:
+        return to_dense(X[:, weights[0]])
 
     def apply_integer(self, X: Rows, weights: Weights) -> np.ndarray:
         raise AssertionError("refused by fit")
@@ -72,8 +73,10 @@ class LinearBasis(Basis):
 class FeatureKernel(Kernel):
     """<phi(x), phi(z)> of a map."""
 
+    takes_tensors: ClassVar[bool] = True
+
     def __init__(self, feature_map: FeatureMap) -> None:
         self.map = feature_map
 
-    def _evaluate(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        return np.asarray(self.map(X) @ self.map(Z).T)
+    def _evaluate(self, X: Array, Z: Array) -> Array:
+        return self.map(X) @ self.map(Z).T

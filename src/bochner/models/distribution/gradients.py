@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import Array
 from ...blocks import Block, KeptBlocks, SumOf
 from ...blocks.base import unchanged
 from ...costs import may_be_kept
@@ -64,12 +65,12 @@ class Task:
         return KeptBlocks(self.bags, unchanged, self.rows, keeps)
 
 
-def waves(projections: np.ndarray) -> np.ndarray:
+def waves(projections: Array) -> Array:
     """Interleaved cosines and sines over the root of their number."""
     return layer.features(projections, NO_PHASES, 1.0 / np.sqrt(projections.shape[1]))
 
 
-def waves_back(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+def waves_back(features: Array, gradient: Array) -> Array:
     """The gradient with respect to the projections, from waves and the gradient with respect to them."""
     return layer.projection_gradient(gradient, features, features[:, ::2], NO_PHASES, 1.0)
 

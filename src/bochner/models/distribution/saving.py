@@ -82,6 +82,7 @@ def to_state(model: DistributionModel, sums: bool) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None  # a generator has moved on; the seeds are in the bases
+    parameters["device"] = None  # a file has no device
     reference = getattr(model, "_reference", None)
     return {
         "parameters": {**parameters, **{name: told(parameters[name]) for name in GIVEN}},

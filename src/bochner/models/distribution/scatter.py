@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import hadamard
 
-from ...arrays import Array
+from ...arrays import Array, Rows, cast, is_torch, like, to_host
 from ...bases import Basis
 from ...streams import sample_rows
 from ...typing import Matrix
@@ -50,8 +51,11 @@ class Directions:
         reading = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-9 * lengths[0])
         self.reading = np.ascontiguousarray(reading.T)  # as a file gives it back: the same bits then
 
-    def coordinates(self, features: Matrix) -> np.ndarray:
+    def coordinates(self, features: Rows) -> Array:
         """Coordinates (n, k) of which directions are the units."""
+        if is_torch(features):
+            reading, origin = (like(part, features) for part in (self.scale * self.reading, self.origin @ self.reading))
+            return cast(features, "float64") @ reading - origin
         return np.asarray(features @ (self.scale * self.reading)) - self.origin @ self.reading
 
 
@@ -62,16 +66,16 @@ class ScatterOf:
     directions: Directions
     watched: np.ndarray | None = None
 
-    def of(self, features: Matrix, owner: np.ndarray) -> BagSums:
+    def of(self, features: Rows, owner: np.ndarray) -> BagSums:
         chosen = np.arange(len(owner)) if self.watched is None else np.flatnonzero(np.isin(owner, self.watched))
         order = chosen[np.argsort(owner[chosen], kind="stable")]
         bags, starts = np.unique(owner[order], return_index=True)
-        coordinates = self.directions.coordinates(features[order])
+        coordinates = self.directions.coordinates(features[like(order, features)])
         k = coordinates.shape[1]
         sums, products = np.zeros((len(bags), k)), np.zeros((len(bags), k, k))
-        for place, part in enumerate(np.split(coordinates, starts[1:])[: len(bags)]):
-            sums[place] = part.sum(axis=0)
-            products[place] = part.T @ part
+        for place, (first, last) in enumerate(pairwise([*starts.tolist(), len(order)])):
+            part = coordinates[first:last]
+            sums[place], products[place] = to_host(part.sum(axis=0)), to_host(part.T @ part)
         return BagSums(bags, (sums, products))
 
 

@@ -13,16 +13,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ...arrays import Array
+from ...arrays import Array, Rows, cast, constant, empty, is_torch, like
 from ...bases import Basis, Fastfood, RandomFourier
 from ...bases.design import Design
-from ...bases.heuristics import SAMPLE, different_rows, draw_seed
+from ...bases.heuristics import SAMPLE, different_rows, draw_seed, largest_size
 from ...blocks import Blocks
 from ...kernels import Kernel
 from ...maps.scaling import ColumnScaler, units_apart
+from ...ops.devices import device_of, placed, require_device, room_on
 from ...penalties import CrossValidated
-from ...streams import Stream, sample_rows
-from ...typing import Matrix, MatrixLike, Penalty, RandomStateLike, VectorLike
+from ...streams import Stream
+from ...typing import MatrixLike, Penalty, RandomStateLike, VectorLike
 from ...validation import (
     require_choice,
     require_integer,
@@ -33,6 +34,7 @@ from ..calibration import score_of, temperature
 from ..checks import check_arrays, refuse_selection, row_slices
 from ..explaining import prepared, score_in_words
 from ..fitting import Limited
+from ..placing import beside, block_on, device_for, sampled
 from ..preparation import GivenData, prepare_block
 from ..saving import write
 from ..targets import TargetEncoder
@@ -73,6 +75,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
     early_stopping: bool
     scale: str | None
     fit_intercept: bool
+    device: str | None
     n_jobs: int | None
     verbose: int
     random_state: RandomStateLike
@@ -109,7 +112,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         ----------
         X : array-like, sparse matrix, frame or tensor of shape (n_samples, n_features)
             The rows. A frame may have text, dates, booleans and missing numbers: it is encoded as `bochner.read(frame,
-            missing="mean")` does it.
+            missing="mean")` does it. Tensors stay in torch, on their device.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             The targets; None if `target` names them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -127,31 +130,33 @@ class LearnedFourierModel(Spectral, BaseEstimator):
             raise ValueError(NO_BLOCKS)
         given = GivenData(X, y, sample_weight)
         block, self._targets = prepare_block(self, given, target, self._encoder(), FLOATS, "csr")
-        weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
-        self.seed_ = draw_seed(self.random_state)
+        self.seed_, device = draw_seed(self.random_state), device_for(self.device, block.X)
         self.scaler_ = self._settled_scaler(block.X)
-        with Limited(self.n_jobs, self.verbose, blas=1):
-            self._descend(self._scaled(block.X), block.y.astype(np.float64), weight / weight.sum())
+        with Limited(self.n_jobs, self.verbose, 1, device):
+            there = block_on(block, device)
+            codes = cast(there.y, "float64")
+            weight = constant(1.0, (len(codes),), codes) if there.weight is None else there.weight
+            self._descend(self._scaled(there.X), codes, weight / weight.sum())
         return self
 
-    def _settled_scaler(self, X: Matrix) -> ColumnScaler | None:
+    def _settled_scaler(self, X: Rows) -> ColumnScaler | None:
         given = not isinstance(self.bandwidth, str) or getattr(self.kernel, "bandwidth", None) is not None
         if self.scale is None or (self.scale == "auto" and given):
             return None
-        require_squares(float(abs(X).max()), "X")
-        rows = different_rows(X[sample_rows(X.shape[0], SAMPLE, seed=0)])
+        require_squares(largest_size(X), "X")
+        rows = different_rows(sampled(X, SAMPLE, seed=0))
         return units_apart(rows) if self.scale == "auto" else SCALERS[self.scale](rows)
 
-    def _scaled(self, X: Matrix) -> Matrix:
+    def _scaled(self, X: Rows) -> Rows:
         return X if self.scaler_ is None else self.scaler_(X)
 
-    def _descend(self, X: Matrix, targets: np.ndarray, shares: np.ndarray) -> None:
+    def _descend(self, X: Rows, targets: Array, shares: Array) -> None:
         """Choose penalties with the first draw, learn from every draw, and keep the best.
 
         Targets are measured in units of their size, so that tolerances mean the same for all; T is in its square.
         """
         mean = shares @ targets if self.fit_intercept else 0.0
-        size = 1.0 if self._classifies else float(np.sqrt(shares @ np.sum((targets - mean) ** 2, axis=1))) or 1.0
+        size = 1.0 if self._classifies else float(np.sqrt(float(shares @ ((targets - mean) ** 2).sum(axis=1)))) or 1.0
         targets, method = targets / size, self._method()
         objective, bandwidth = self._objective(X, targets, shares, self.seed_)
         automatic = FREQUENCY_ALPHAS * bandwidth**2 * size**2
@@ -197,7 +202,7 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         self.objective_ = size**2 * objective(parameters, found.output)[0]
         self.n_iter_, self.status_ = found.iterations, found.status
 
-    def _objective(self, X: Matrix, targets: np.ndarray, shares: np.ndarray, seed: int) -> tuple[Objective, float]:
+    def _objective(self, X: Rows, targets: Array, shares: Array, seed: int) -> tuple[Objective, float]:
         """The objective for frequencies of a seed, penalties still to be set, and the bandwidth."""
         given: dict[str, Any] = {"kernel": self.kernel, "bandwidth": self.bandwidth, "random_state": seed}
         drawn: Any
@@ -243,15 +248,18 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         """The intercept: a number, or one for each output."""
         return self._targets.numbers(self._intercept)
 
-    def _scores(self, X: MatrixLike) -> np.ndarray:
+    def _scores(self, X: MatrixLike) -> Array:
         check_is_fitted(self, "basis_")
-        valid = self._scaled(self._valid(X))
-        out = np.empty((valid.shape[0], self._coefficients.shape[1]))
-        for rows in row_slices(valid.shape[0], 2 * len(self._coefficients)):
-            out[rows] = self.basis_.features(valid[rows]) @ self._coefficients + self._intercept
+        valid, device = self._valid(X), require_device(self.device)
+        out = empty((valid.shape[0], self._coefficients.shape[1]), valid)
+        with room_on(device or device_of(valid)):
+            for rows in row_slices(valid.shape[0], 2 * len(self._coefficients)):
+                features = self.basis_.features(self._scaled(placed(valid[rows], device)))
+                weights, intercept = beside(features, self._coefficients, self._intercept)
+                out[rows] = like(features @ weights + intercept, out)
         return out
 
-    def local_coefficients(self, X: MatrixLike) -> np.ndarray:
+    def local_coefficients(self, X: MatrixLike) -> Array:
         """Return the gradient of the scores at each row.
 
         Parameters
@@ -261,21 +269,25 @@ class LearnedFourierModel(Spectral, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features) or (n_samples, n_outputs, n_features)
+        ndarray or tensor of shape (n_samples, n_features) or (n_samples, n_outputs, n_features)
             The slopes c(x) in the original columns.
         """
         check_is_fitted(self, "basis_")
-        given, height = self._valid(X), np.sqrt(2.0 / len(self._coefficients))
-        scaled, phases = self._scaled(given), phases_of(self.basis_)
-        out = np.empty((scaled.shape[0], self._coefficients.shape[1], scaled.shape[1]))
-        for rows in row_slices(scaled.shape[0], 4 * len(self._coefficients)):
-            projections = np.asarray(scaled[rows] @ self.frequencies_.T)
+        given, height = self._valid(X), float(np.sqrt(2.0 / len(self._coefficients)))
+        phases, device = phases_of(self.basis_), require_device(self.device)
+        out = empty((given.shape[0], self._coefficients.shape[1], given.shape[1]), given)
+        for rows in row_slices(given.shape[0], 4 * len(self._coefficients)):
+            part = placed(given[rows], device)
+            made = self._scaled(part) @ like(self.frequencies_, part).T
+            projections = made if is_torch(made) else np.asarray(made)
             waves = features(projections, phases, height)
-            for k, coefficients in enumerate(self._coefficients.T):
+            frequencies, weights = beside(projections, self.frequencies_, self._coefficients)
+            for k, coefficients in enumerate(weights.T):
                 slopes = projection_gradient(coefficients[None, :], waves, projections, phases, height)
-                out[rows, k] = input_gradient(slopes, self.frequencies_)
-            if self.scaler_ is not None:
-                out[rows] *= self.scaler_.slopes(given[rows])[:, None, :]
+                found = input_gradient(slopes, frequencies)
+                if self.scaler_ is not None:
+                    found = found * self.scaler_.slopes(part)
+                out[rows, k] = like(found, out)
         return out[:, 0] if out.shape[1] == 1 else out
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
@@ -376,11 +388,12 @@ class LearnedFourierModel(Spectral, BaseEstimator):
         candidates("alpha", self.alpha, ALPHAS)
         candidates("frequency_alpha", self.frequency_alpha, FREQUENCY_ALPHAS)
 
-    def _valid(self, X: MatrixLike) -> Matrix:
+    def _valid(self, X: MatrixLike) -> Rows:
         """Rows to predict, dense or CSR."""
         if isinstance(X, Blocks):
             raise ValueError(NO_BLOCKS)
-        return check_arrays(self, X, dtypes=FLOATS, accept_sparse="csr", y_numeric=False)
+        rows: Rows = check_arrays(self, X, dtypes=FLOATS, accept_sparse="csr", y_numeric=False)
+        return rows
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...arrays import Array, Rows, is_torch, like
 from ...bases import Basis, Fastfood, FixedFourier, RandomFourier
 from ...maps import FixedFourierMap
 from ...maps.frequencies import WaveMap
 from ...maps.hadamard import Expansion
-from ...typing import Matrix
+from ...maps.rows import to_dense
 from .layer import frequency_gradient
 
 
@@ -28,11 +29,11 @@ class Directions(ABC):
     sizes: Any  # |Omega|^2 = sum of sizes * parameters^2
 
     @abstractmethod
-    def project(self, X: Matrix, parameters: np.ndarray) -> np.ndarray:
+    def project(self, X: Rows, parameters: np.ndarray) -> Array:
         """<w, x> for rows X (n, d): (n, p)."""
 
     @abstractmethod
-    def gradient(self, X: Matrix, gradient: np.ndarray) -> np.ndarray:
+    def gradient(self, X: Rows, gradient: Array) -> Array:
         """The gradient with respect to parameters, from that with respect to projections."""
 
     @abstractmethod
@@ -53,10 +54,11 @@ class Free(Directions):
         self.start, self.sizes = frequencies.ravel() / self.unit, self.unit**2
         self.phases = phases_of(drawn)
 
-    def project(self, X: Matrix, parameters: np.ndarray) -> np.ndarray:
-        return np.asarray(X @ self.frequencies(parameters).T)
+    def project(self, X: Rows, parameters: np.ndarray) -> Array:
+        found = X @ like(self.frequencies(parameters), X).T
+        return found if is_torch(found) else np.asarray(found)
 
-    def gradient(self, X: Matrix, gradient: np.ndarray) -> np.ndarray:
+    def gradient(self, X: Rows, gradient: Array) -> Array:
         return self.unit * frequency_gradient(gradient, X).ravel()
 
     def frequencies(self, parameters: np.ndarray) -> np.ndarray:
@@ -76,18 +78,19 @@ class Calibrated(Directions):
         self.start = np.ones(int(kept))
         self.sizes = np.sum(self.frequencies(self.start) ** 2, axis=1)
 
-    def _structured(self, X: Matrix) -> np.ndarray:
-        X = X.toarray() if hasattr(X, "toarray") else X
-        return ops.fastfood(X, *self.expansion, self.calibration)[:, : len(self.start)]
+    def _structured(self, X: Rows) -> Array:
+        dense = to_dense(X)
+        weights = (like(part, dense) for part in (*self.expansion, self.calibration))
+        return ops.fastfood(dense, *weights)[:, : len(self.start)]
 
-    def project(self, X: Matrix, parameters: np.ndarray) -> np.ndarray:
-        return self._structured(X) * parameters
+    def project(self, X: Rows, parameters: np.ndarray) -> Array:
+        return self._structured(X) * like(parameters, X)
 
-    def gradient(self, X: Matrix, gradient: np.ndarray) -> np.ndarray:
-        return np.einsum("ij,ij->j", self._structured(X), gradient)
+    def gradient(self, X: Rows, gradient: Array) -> Array:
+        return (self._structured(X) * gradient).sum(axis=0)
 
     def frequencies(self, parameters: np.ndarray) -> np.ndarray:
-        return (self._structured(np.eye(self.columns)) * parameters).T
+        return np.asarray(self._structured(np.eye(self.columns)) * parameters).T
 
     def basis(self, parameters: np.ndarray) -> Fastfood:
         columns, seed = int(self.drawn.n_components), self.drawn.seed_

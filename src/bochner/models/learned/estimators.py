@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
+from ...arrays import Array
 from ...kernels import Kernel
 from ...lazy import by_partitions
 from ...typing import ClassWeight, MatrixLike, Penalty, RandomStateLike
 from ...validation import require_choice
 from ..calibration import probabilities
+from ..classifier import ScoredClassifier
 from ..regressor import MultiOutputRegressor
 from ..targets import LabelTargets, NumericTargets
 from .base import LearnedFourierModel
@@ -69,6 +70,9 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
         tenfold or rows lie ten spreads out, and the bandwidth is not a number.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which has no penalty.
+    device : {'cpu', 'cuda', 'cuda:1', ...} or None, default=None
+        Where features, losses and gradients are made; the search itself is the host's. None is where the rows are:
+        tensors stay on their device.
     n_jobs : int, default=None
         Number of threads; None is all cores.
     verbose : int, default=0
@@ -153,6 +157,7 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
         early_stopping: bool = False,
         scale: str | None = "auto",
         fit_intercept: bool = True,
+        device: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: RandomStateLike = None,
@@ -175,6 +180,7 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
         self.early_stopping = early_stopping
         self.scale = scale
         self.fit_intercept = fit_intercept
+        self.device = device
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -188,7 +194,7 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
         return Squared()
 
     @by_partitions
-    def predict(self, X: MatrixLike) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> Array:
         """Predict targets.
 
         Parameters
@@ -198,14 +204,14 @@ class LearnedFourierRegressor(MultiOutputRegressor, LearnedFourierModel):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
+        ndarray or tensor of shape (n_samples,) or (n_samples, n_targets)
             The predictions.
         """
         scores = self._scores(X)  # which asks whether there was a fit
         return self._targets.decode(scores)
 
 
-class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
+class LearnedFourierClassifier(ScoredClassifier, LearnedFourierModel):
     """Classification on Fourier features whose frequencies are learned, with probabilities.
 
     Minimises
@@ -264,6 +270,9 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
     class_weight : dict, 'balanced' or None, default=None
         Weights of the classes: a dictionary from label to weight; 'balanced' is inversely proportional to the
         frequencies of the classes; None is 1 for each.
+    device : {'cpu', 'cuda', 'cuda:1', ...} or None, default=None
+        Where features, losses and gradients are made; the search itself is the host's. None is where the rows are:
+        tensors stay on their device.
     n_jobs : int, default=None
         Number of threads; None is all cores.
     verbose : int, default=0
@@ -349,6 +358,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         scale: str | None = "auto",
         fit_intercept: bool = True,
         class_weight: ClassWeight = None,
+        device: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: RandomStateLike = None,
@@ -373,6 +383,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         self.scale = scale
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.device = device
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -397,7 +408,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
         return self._targets.classes
 
     @by_partitions
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> Array:
         """Compute the scores of the classes.
 
         Parameters
@@ -407,14 +418,14 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        ndarray or tensor of shape (n_samples,) or (n_samples, n_classes)
             Scores; for two classes one number a row, positive for the second class.
         """
         scores = self._scores(X)  # which asks whether there was a fit
         return self._targets.decision(scores)
 
     @by_partitions
-    def predict(self, X: MatrixLike) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> Array:
         """Return the label of the largest score of each row.
 
         Parameters
@@ -424,14 +435,14 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray or tensor of shape (n_samples,)
             Labels.
         """
         scores = self.decision_function(X)  # which asks whether there was a fit
         return self._targets.decode(scores)
 
     @by_partitions
-    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> Array:
         """Predict the probabilities of the classes.
 
         For loss='squared' they are the softmax of the scores times `temperature_`.
@@ -443,7 +454,7 @@ class LearnedFourierClassifier(ClassifierMixin, LearnedFourierModel):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray or tensor of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
         scores = self._scores(X)

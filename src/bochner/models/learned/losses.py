@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-import numpy as np
-from scipy.special import expit, softmax
-
 from ... import losses
+from ...arrays import Array, cast, namespace, special
 
 
 class Loss(ABC):
@@ -20,10 +18,10 @@ class Loss(ABC):
     quadratic = False  # the bound is the second derivative itself
 
     @abstractmethod
-    def __call__(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, scores: Array, targets: Array) -> tuple[Array, Array]:
         """Losses (n,) and their gradients (n, k)."""
 
-    def output(self, scores: np.ndarray) -> np.ndarray:
+    def output(self, scores: Array) -> Array:
         """What the scores say about the targets."""
         return scores
 
@@ -31,9 +29,9 @@ class Loss(ABC):
 class Convex(Loss):
     """One of the library's losses."""
 
-    loss: losses.Loss
+    loss: losses.Squared | losses.Logistic
 
-    def __call__(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, scores: Array, targets: Array) -> tuple[Array, Array]:
         return self.loss.value(scores, targets), self.loss.gradient(scores, targets)
 
 
@@ -48,8 +46,9 @@ class Logistic(Convex):
 
     loss, curvature = losses.Logistic(), 0.25
 
-    def output(self, scores: np.ndarray) -> np.ndarray:
-        return np.hstack([expit(-scores), expit(scores)])
+    def output(self, scores: Array) -> Array:
+        expit = special(scores).expit
+        return namespace(scores).hstack([expit(-scores), expit(scores)])
 
 
 class Softmax(Convex):
@@ -57,8 +56,8 @@ class Softmax(Convex):
 
     loss, curvature = losses.Logistic(), 0.5
 
-    def output(self, scores: np.ndarray) -> np.ndarray:
-        return softmax(scores, axis=1)
+    def output(self, scores: Array) -> Array:
+        return special(scores).softmax(scores, 1)
 
 
 class SquaredProbability(Loss):
@@ -66,15 +65,16 @@ class SquaredProbability(Loss):
 
     curvature = None
 
-    def __call__(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, scores: Array, targets: Array) -> tuple[Array, Array]:
+        known, expit = cast(targets > 0, "float64"), special(scores).expit
         if scores.shape[1] == 1:
             probabilities = expit(scores)
-            residuals = probabilities - (targets > 0)
+            residuals = probabilities - known
             return residuals[:, 0] ** 2, 2.0 * residuals * probabilities * expit(-scores)
-        probabilities = softmax(scores, axis=1)
-        residuals = probabilities - (targets > 0)
+        probabilities = special(scores).softmax(scores, 1)
+        residuals = probabilities - known
         slopes = 2.0 * probabilities * residuals
-        return np.einsum("ij,ij->i", residuals, residuals), slopes - probabilities * slopes.sum(axis=1, keepdims=True)
+        return (residuals**2).sum(axis=1), slopes - probabilities * slopes.sum(axis=1)[:, None]
 
-    def output(self, scores: np.ndarray) -> np.ndarray:
-        return Logistic().output(scores) if scores.shape[1] == 1 else softmax(scores, axis=1)
+    def output(self, scores: Array) -> Array:
+        return Logistic().output(scores) if scores.shape[1] == 1 else special(scores).softmax(scores, 1)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import Array, Rows, is_torch, to_host
 from ...blocks import Aggregate, KeptBlocks, MemoryBlocks
 from ...blocks.aggregate import P
 from ...blocks.base import unchanged
-from ...typing import Matrix
 from .directions import Directions
 from .losses import Loss
 from .sums import GradientOf, MeanLossOf, OutputGradientOf, Waves, fits, rows_of
@@ -36,9 +36,9 @@ class Output(NamedTuple):
 class Objective:
     """Rows with targets (n, k) and shares v (n,), and what is minimised over them."""
 
-    X: Matrix
-    targets: np.ndarray
-    shares: np.ndarray
+    X: Rows
+    targets: Array
+    shares: Array
     directions: Directions
     loss: Loss
     alpha: float
@@ -61,7 +61,7 @@ class Objective:
     def height(self) -> float:
         return float(np.sqrt(2.0 / self.n_columns))
 
-    def only(self, rows: np.ndarray) -> Objective:
+    def only(self, rows: Array) -> Objective:
         """The same over some of the rows."""
         shares = self.shares[rows] / self.shares[rows].sum()
         return replace(self, X=self.X[rows], targets=self.targets[rows], shares=shares, blocks=None)
@@ -72,14 +72,14 @@ class Objective:
 
     def __call__(self, parameters: np.ndarray, output: Output) -> tuple[float, np.ndarray, Output]:
         """T, and its gradients by the parameters of the frequencies and by the output layer."""
-        sums = self.reduce(GradientOf(self.waves(parameters), *output, self.loss, self.fit_intercept))
+        sums = self.summed(GradientOf(self.waves(parameters), *output, self.loss, self.fit_intercept))
         last = 1 + len(parameters)
         slope = sums[1:last] + 2.0 * self.frequency_alpha * self.directions.sizes * parameters
         return self.penalty(parameters, output) + float(sums[0]), slope, self._with_penalty(sums[last:], output)
 
     def by_output(self, parameters: np.ndarray, output: Output) -> tuple[float, Output]:
         """T, and its gradient by the output layer alone."""
-        sums = self.reduce(OutputGradientOf(self.waves(parameters), *output, self.loss, self.fit_intercept))
+        sums = self.summed(OutputGradientOf(self.waves(parameters), *output, self.loss, self.fit_intercept))
         return self.penalty(parameters, output) + float(sums[0]), self._with_penalty(sums[1:], output)
 
     def mean_loss(self, parameters: np.ndarray, output: Output) -> float:
@@ -101,6 +101,11 @@ class Objective:
         """What an aggregate makes of all rows."""
         assert self.blocks is not None
         return self.blocks.reduce(aggregate)
+
+    def summed(self, aggregate: Aggregate[Array]) -> np.ndarray:
+        """The same as numpy has it: numbers for each parameter, with which the host goes downhill."""
+        found = self.reduce(aggregate)
+        return to_host(found[None])[0] if is_torch(found) else np.asarray(found)
 
 
 class Joint:

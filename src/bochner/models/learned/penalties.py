@@ -7,7 +7,6 @@ grid of both, to whatever neighbour is better.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -15,8 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Rows, is_csr
-from ...typing import Matrix, Penalty
+from ... import ops
+from ...arrays import FEW_ROWS as ON_HOST
+from ...arrays import Array, Rows, arange, is_torch, like, namespace, to_host
+from ...streams import sample_rows
+from ...typing import Penalty
 from ...validation import require_choice
 from .objective import Objective, Output
 from .search import Method, first_output, learn
@@ -137,11 +139,14 @@ def held_out_scores(objective: Objective, method: Method) -> HeldOut:
     return joined(found)
 
 
-def scores_of(objective: Objective, rows: np.ndarray, parameters: np.ndarray, output: Output) -> HeldOut:
-    """Scores of some rows by what was learned from others."""
+def scores_of(objective: Objective, rows: Array, parameters: np.ndarray, output: Output) -> HeldOut:
+    """Scores of some rows by what was learned from others, on the host; of very many tensors, a sample of them."""
     held = objective.only(rows)
     parts = held.reduce(ScoresOf(held.waves(parameters), *output))
-    return HeldOut(np.concatenate(parts), held.targets, objective.shares[rows])
+    scores = namespace(parts[0]).concatenate(parts)
+    some = like(sample_rows(len(scores), ON_HOST, seed=9), scores) if is_torch(scores) else slice(None)
+    found = (scores[some], held.targets[some], objective.shares[rows][some])
+    return HeldOut(*(np.asarray(to_host(part)) for part in found))
 
 
 def joined(lots: list[HeldOut]) -> HeldOut:
@@ -150,7 +155,7 @@ def joined(lots: list[HeldOut]) -> HeldOut:
     return HeldOut(scores, targets, shares / shares.mean())
 
 
-def folds(X: Matrix) -> np.ndarray:
+def folds(X: Rows) -> Array:
     """The fold of each row, by what the row holds: copies of a row share one, and the order of rows does not matter.
 
     Of the different rows about as many fall into each fold.
@@ -158,24 +163,9 @@ def folds(X: Matrix) -> np.ndarray:
     rows = X.shape[0]
     if rows < 2:
         raise ValueError("rows cannot be held out of n_samples=1: give the penalties, and early_stopping=False.")
-    different, group = np.unique(row_words(X), return_inverse=True)
+    words = ops.row_words(X)
+    different, group = namespace(words).unique(words, return_inverse=True)
     if len(different) < 2:  # nothing can be learned but the mean
-        return np.arange(rows) % min(FOLDS, rows)
-    return group % min(FOLDS, len(different))
-
-
-def row_words(X: Rows) -> np.ndarray:
-    """64 bits for each row, dense or CSR, that stand for its numbers other than zero and their places."""
-    words = np.empty(X.shape[0], dtype=np.uint64)
-    X = X.sorted_indices() if is_csr(X) else X
-    for i in range(len(words)):
-        if is_csr(X):
-            span = slice(X.indptr[i], X.indptr[i + 1])
-            there = X.data[span] != 0
-            columns, values = X.indices[span][there], X.data[span][there]
-        else:
-            columns = np.flatnonzero(X[i])
-            values = X[i][columns]
-        held = columns.astype(np.int64).tobytes() + values.astype(np.float64).tobytes()
-        words[i] = int.from_bytes(hashlib.blake2b(held, digest_size=8).digest(), "little")
-    return words
+        different, group = words, arange(rows, words)
+    found: Array = group % min(FOLDS, len(different))
+    return found

@@ -56,7 +56,7 @@ def curvature_root(objective: Objective, parameters: np.ndarray) -> np.ndarray:
     """R with R'R = c [Z 1]'V[Z 1] + 2 alpha I, the ones without penalty, or without the ones."""
     size, curvature = objective.n_columns, objective.loss.curvature
     assert curvature is not None
-    bound = objective.reduce(CurvatureOf(objective.waves(parameters), curvature))
+    bound = objective.summed(CurvatureOf(objective.waves(parameters), curvature))
     bound[np.arange(size), np.arange(size)] += 2.0 * max(objective.alpha, SMALLEST)
     return cholesky(bound if objective.fit_intercept else bound[:size, :size])
 

@@ -71,6 +71,7 @@ def to_state(model: LearnedFourierModel) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None  # a generator has moved on; the seed is kept
+    parameters["device"] = None  # a file has no device
     there = {**vars(model), **model._targets.to_fields()}
     fitted = {name: value for name, value in there.items() if name in FITTED}
     return {"parameters": parameters, "fitted": fitted}

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import Array, constant, like, namespace
 from ...blocks import TOGETHER, Block, SumOf, rows_per_block
-from ...config import get_config
+from ...config import device_room, get_config
 from ...costs import may_be_kept
 from .directions import Directions
 from .layer import features, projection_gradient
@@ -24,7 +25,7 @@ TILE = 1 << 19  # features of a block: a few thousand rows are work for several 
 def rows_of(columns: int) -> int:
     """Rows of a block that has so many features a row."""
     rows = rows_per_block(TOGETHER * columns)
-    return rows if get_config()["block_rows"] != "auto" else max(1, min(rows, TILE // columns))
+    return rows if get_config()["block_rows"] != "auto" or device_room() else max(1, min(rows, TILE // columns))
 
 
 def fits(rows: int, columns: int) -> bool:
@@ -35,8 +36,8 @@ def fits(rows: int, columns: int) -> bool:
 class Tile(NamedTuple):
     """Projections of some rows, and their features."""
 
-    projections: np.ndarray
-    features: np.ndarray
+    projections: Array
+    features: Array
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,10 @@ class ScoresOf(SumOf):
     coefficients: np.ndarray
     intercept: np.ndarray
 
-    def scores(self, tile: Tile) -> np.ndarray:
-        return tile.features @ self.coefficients + self.intercept
+    def scores(self, tile: Tile) -> Array:
+        return tile.features @ like(self.coefficients, tile.features) + like(self.intercept, tile.features)
 
-    def of(self, block: Block) -> list[np.ndarray] | float | np.ndarray:
+    def of(self, block: Block) -> list[Array] | Array:
         return [self.scores(self.waves.of(block))]
 
 
@@ -86,13 +87,13 @@ class MeanLossOf(ScoresOf):
 
     loss: Loss
 
-    def of(self, block: Block) -> float | np.ndarray:
+    def of(self, block: Block) -> Array:
         return self.losses(block, self.waves.of(block))[0]
 
-    def losses(self, block: Block, tile: Tile) -> tuple[float, np.ndarray]:
+    def losses(self, block: Block, tile: Tile) -> tuple[Array, Array]:
         """The share of the loss that some rows have, and its gradient by their scores."""
         losses, gradient = self.loss(self.scores(tile), block.y)
-        return float(block.weight @ losses), gradient * block.weight[:, None]
+        return block.weight @ losses, gradient * block.weight[:, None]
 
 
 @dataclass(frozen=True)
@@ -101,28 +102,28 @@ class OutputGradientOf(MeanLossOf):
 
     fit_intercept: bool
 
-    def of(self, block: Block) -> np.ndarray:
+    def of(self, block: Block) -> Array:
         tile = self.waves.of(block)
         loss, gradient = self.losses(block, tile)
-        return np.concatenate([[loss], self.by_output(tile, gradient)])
+        return namespace(gradient).hstack([loss, *self.by_output(tile, gradient)])
 
-    def by_output(self, tile: Tile, gradient: np.ndarray) -> np.ndarray:
-        by_intercept = gradient.sum(axis=0) if self.fit_intercept else np.zeros(gradient.shape[1])
-        return np.concatenate([(tile.features.T @ gradient).ravel(), by_intercept])
+    def by_output(self, tile: Tile, gradient: Array) -> tuple[Array, Array]:
+        by_intercept = gradient.sum(axis=0) if self.fit_intercept else constant(0.0, gradient.shape[1:], gradient)
+        return (tile.features.T @ gradient).ravel(), by_intercept
 
 
 @dataclass(frozen=True)
 class GradientOf(OutputGradientOf):
     """The same, with the gradient by the parameters of the frequencies between the two."""
 
-    def of(self, block: Block) -> np.ndarray:
+    def of(self, block: Block) -> Array:
         waves, tile = self.waves, self.waves.of(block)
         loss, gradient = self.losses(block, tile)
         back = projection_gradient(
-            gradient @ self.coefficients.T, tile.features, tile.projections, waves.phases, waves.height
+            gradient @ like(self.coefficients, gradient).T, tile.features, tile.projections, waves.phases, waves.height
         )
         by_parameters = waves.directions.gradient(block.X, back)
-        return np.concatenate([[loss], by_parameters, self.by_output(tile, gradient)])
+        return namespace(gradient).hstack([loss, by_parameters, *self.by_output(tile, gradient)])
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class CurvatureOf(SumOf):
     waves: Waves
     curvature: float
 
-    def of(self, block: Block) -> np.ndarray:
-        root = np.sqrt(self.curvature * block.weight[:, None])
-        weighted = np.hstack([self.waves.of(block).features * root, root])
+    def of(self, block: Block) -> Array:
+        root = (self.curvature * block.weight[:, None]) ** 0.5
+        weighted = namespace(root).hstack([self.waves.of(block).features * root, root])
         return weighted.T @ weighted

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..arrays import Array
-from ..blocks import Recipe
-from ..fields import (
+from ...arrays import Array
+from ...blocks import Recipe
+from ...fields import (
     FLOATS,
     SMALLEST,
     Check,
@@ -26,15 +26,16 @@ from ..fields import (
     text,
     whole,
 )
-from ..kernels import Kernel
-from ..maps.frequencies import KERNEL
-from ..maps.scaling import ColumnScaler
-from ..solvers import DualProblem, Solution
-from .kept import require_kind, require_solution
-from .saving import columns_made, made_of, require_scaler
+from ...kernels import Kernel
+from ...maps.frequencies import KERNEL
+from ...maps.scaling import ColumnScaler
+from ...solvers import DualProblem, Solution
+from ..kept import require_kind, require_solution
+from ..placing import beside
+from ..saving import columns_made, made_of, require_scaler
 
 if TYPE_CHECKING:
-    from .exact import KernelRidgeModel
+    from .base import KernelRidgeModel
 
 Model = TypeVar("Model", bound="KernelRidgeModel")
 OPTIONAL = {"feature_names_in_", "recipe_"}
@@ -80,7 +81,8 @@ def to_state(model: KernelRidgeModel) -> dict[str, Any]:
     there = {**vars(model), **model._targets.to_fields()}
     fitted = {name: value for name, value in there.items() if name in FITTED}
     centre = None if model._dual is None else {name: getattr(model._dual, name) for name in centre_fields(1)}
-    return {"parameters": model.get_params(deep=False), "fitted": fitted, "centre": centre}
+    parameters = {**model.get_params(deep=False), "device": None}  # a file has no device
+    return {"parameters": parameters, "fitted": fitted, "centre": centre}
 
 
 def from_state(cls: type[Model], state: dict[str, Any]) -> Model:
@@ -107,6 +109,12 @@ def from_state(cls: type[Model], state: dict[str, Any]) -> Model:
         require_fields(state["centre"], centre_fields(rows))
         model._dual = centring(**state["centre"])
     return model
+
+
+def centre_on(template: Array, dual: DualProblem) -> DualProblem:
+    """What centres the kernel of new rows, beside them."""
+    root, row_means = beside(template, dual.root, dual.row_means)
+    return centring(root, row_means, dual.grand_mean)
 
 
 def centring(root: Array, row_means: Array, grand_mean: float) -> DualProblem:
