@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from .. import ops
 from ..arrays import Array, Rows, Same, cast, is_torch, like, namespace
 from ..arrays import as_rows as tensor_rows
 from ..streams import Stream
 from ..typing import MatrixLike
 from ..validation import require_positive
-from .distances import distances
 
 
 class Kernel(ABC):
@@ -146,7 +146,7 @@ class Radial(ShiftInvariant):
     """
 
     def _evaluate(self, X: Array, Z: Array) -> Array:
-        return self.profile(distances(X, Z) / self.scale)
+        return self.profile(ops.distances(X, Z, 2.0) / self.scale)
 
     @abstractmethod
     def profile(self, distance: Same) -> Same:

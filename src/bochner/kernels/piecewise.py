@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from .. import ops
 from ..arrays import Array, constant, special
 from ..validation import require_positive
 from .base import Kernel, ShiftInvariant
-from .distances import distances
 from .shift_invariant import Laplacian
 
 
@@ -36,7 +36,7 @@ class UniformStump(Kernel):
 
     def _evaluate(self, X: Array, Z: Array) -> Array:
         X, Z = (A.clip(-self.radius, self.radius) for A in (X, Z))
-        return 1.0 - distances(X, Z, 1.0) / (self.radius * X.shape[1])
+        return 1.0 - ops.distances(X, Z, 1.0) / (self.radius * X.shape[1])
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class NormalStump(Kernel):
 
     def _evaluate(self, X: Array, Z: Array) -> Array:
         normal_cdf = special(X).ndtr
-        return 1.0 - 2.0 * distances(normal_cdf(X), normal_cdf(Z), 1.0) / X.shape[1]
+        return 1.0 - 2.0 * ops.distances(normal_cdf(X), normal_cdf(Z), 1.0) / X.shape[1]
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from .. import portable
+from .. import ops, portable
 from ..arrays import Array, Same, constant, namespace
 from ..streams import Stream, uniform_from_bits
 from ..validation import require_integer, require_positive
 from .base import NormalMixture, Product, Radial
 from .bessel import ball_characteristic, log_bessel_k
-from .distances import distances
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ class Laplacian(Product):
         return 1.0
 
     def _evaluate(self, X: Array, Z: Array) -> Array:
-        return namespace(X).exp(-distances(X, Z, 1.0) / self.scale)
+        return namespace(X).exp(-ops.distances(X, Z, 1.0) / self.scale)
 
     def quantile(self, p: np.ndarray) -> np.ndarray:
         return portable.cauchy_quantile(p)

@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from .. import portable
+from .. import ops, portable
 from ..arrays import Array, namespace
 from ..streams import Stream
 from ..validation import require_positive
 from .base import Coordinatewise
-from .distances import distances
 
 FARTHEST = 27.6  # log of the largest frequency, 1e12: phases out there are uniform, and beyond are no floats
 
@@ -68,7 +67,7 @@ class Stable(Coordinatewise):
         return self.p
 
     def _evaluate(self, X: Array, Z: Array) -> Array:
-        return namespace(X).exp(-((distances(X, Z, self.p) / self.scale) ** self.q))
+        return namespace(X).exp(-((ops.distances(X, Z, self.p) / self.scale) ** self.q))
 
     @property
     def draws(self) -> int:
