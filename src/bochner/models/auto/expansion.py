@@ -55,6 +55,11 @@ class Setting:
         rows = to_host(Z[like(sampled(len(Z)), Z)])
         return Stable(self.p, self.q, self.factor * settle_bandwidth("median", rows, self.p))
 
+    def key(self) -> tuple[object, ...]:
+        """What two settings of the same functions share, whatever their penalty."""
+        root = None if self.root is None else self.root.tobytes()
+        return self.numbers, self.p, self.q, self.factor, root, self.linear
+
     def described(self) -> str:
         """The setting in words."""
         kind = "no metric" if self.root is None else "diagonal metric" if self.root.ndim == 1 else "full metric"

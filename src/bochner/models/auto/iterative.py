@@ -41,12 +41,14 @@ def bytes_of(n: int) -> int:
     return 4 * n * (n + 4 * LANDMARKS)
 
 
-def iterative_fit(rows: Rows, setting: Setting, order: np.ndarray) -> tuple[Member, Expansion] | None:
+def iterative_fit(
+    rows: Rows, setting: Setting, order: np.ndarray, room: np.ndarray | None = None
+) -> tuple[Member, Expansion] | None:
     """The member with all rows as centres, its penalty by fold 0; and the function that has not seen that fold.
 
-    The first rows of `order` are the landmarks.
+    The first rows of `order` are the landmarks; `room` (n, n) is for the matrix, whose memory is costly to get anew.
     """
-    equations = KernelEquations(rows, setting, order[: min(LANDMARKS, len(order) // 2)])
+    equations = KernelEquations(rows, setting, order[: min(LANDMARKS, len(order) // 2)], room)
     judged, level = rows.judged, rows.Y[~rows.judged].mean(axis=0)
     seen = equations.eigenvectors(~judged)
     tried: dict[int, tuple[float, Answer]] = {}
@@ -99,12 +101,12 @@ class Eigenvectors(NamedTuple):
 class KernelEquations:
     """(K + alpha I) c = y - mean y, for some of the rows and for several penalties."""
 
-    def __init__(self, rows: Rows, setting: Setting, landmarks: np.ndarray) -> None:
+    def __init__(self, rows: Rows, setting: Setting, landmarks: np.ndarray, room: np.ndarray | None = None) -> None:
         self.rows, self.setting = rows, setting
         self.Z = setting.metric(rows.X)
         self.kernel = setting.kernel(self.Z)
         self.middle = rows.X.mean(axis=0)
-        self.matrix = kernel_matrix(self.kernel, np.asarray(self.Z), setting.linear**0.5 * (rows.X - self.middle))
+        self.matrix = kernel_matrix(self.kernel, np.asarray(self.Z), setting.linear**0.5 * (rows.X - self.middle), room)
         inner = self.matrix[np.ix_(landmarks, landmarks)].astype(np.float64)
         inner[np.diag_indices(len(inner))] += JITTER * len(inner)
         factor = np.asfortranarray(np.linalg.cholesky(inner).T, dtype=np.float32)
@@ -144,9 +146,9 @@ class KernelEquations:
         return Expansion(setting, self.kernel, self.Z, coefficients, slopes, self.middle, level)
 
 
-def kernel_matrix(kernel: Stable, Z: np.ndarray, line: np.ndarray) -> np.ndarray:
+def kernel_matrix(kernel: Stable, Z: np.ndarray, line: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
     """k(z_i, z_j) + <line_i, line_j> in float32, a tile of rows at a time up to the diagonal, and its mirror image."""
-    n, found = len(Z), np.empty((len(Z), len(Z)), dtype=np.float32)
+    n, found = len(Z), np.empty((len(Z), len(Z)), dtype=np.float32) if room is None else room
 
     def make(start: int) -> None:
         part, stop = slice(start, start + TILE), min(start + TILE, n)

@@ -33,8 +33,8 @@ Function = TypeVar("Function")
 class Host:
     """Arrays, by numpy."""
 
-    members = 5  # chains whose best is fitted to all rows
-    leaders = 1  # fits to all rows from which the search goes on
+    members = 8  # chains whose best is fitted to all rows
+    leaders = 4  # fits to all rows from which the search goes on
     largest_leaf = 4000  # rows
 
     def rows(self, rows: Rows) -> Rows:
@@ -63,7 +63,6 @@ class Device(Host):
     """Tensors on a GPU, by torch."""
 
     carrier: Carrier
-    members, leaders = 8, 4
     largest_leaf = 16_000
 
     def placed(self, array: np.ndarray) -> Array:

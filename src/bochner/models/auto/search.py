@@ -136,9 +136,11 @@ class Search:
         n, d = tables("robust").shape
         if place is HOST and work_of(n, d, Y.shape[1]) <= ITERATIVE * work and bytes_of(n) <= memory_budget() // 2:
             self.ways.insert(0, self._iterative)
+        self._room: np.ndarray | None = None  # for the matrices of iterative fits, one after another
         self.members: list[Member] = []
         self.first_errors: dict[tuple[float, float], float] = {}  # by kernel, in the first round of a chain
         self.best_error = np.inf  # of the chains that have ended
+        self.fitted: set[tuple[object, ...]] = set()  # settings that were fitted to all rows
         self.trials: list[Trial] = []
 
     def rows(self, numbers: str | None, sampled: bool = False) -> Rows:
@@ -231,10 +233,9 @@ class Search:
         moves = [self._relearned, narrower, wider]
         while moves and unseen and self.clock.has(0.97, 1.2 * longest):
             leader = min(unseen, key=lambda number: self.members[number].error)
-            moved = moves[0](self.members[leader].expansion.setting, unseen[leader])
-            if moved is not None:
-                longest = max(longest, self._fit(moved, unseen))
-            if moved is None or self.members[-1].error > GAIN * self.members[leader].error:
+            moved, before = moves[0](self.members[leader].expansion.setting, unseen[leader]), len(self.members)
+            longest = max(longest, self._fit(moved, unseen))
+            if len(self.members) == before or self.members[-1].error > GAIN * self.members[leader].error:
                 moves.pop(0)
         for leader in sorted(unseen, key=lambda number: self.members[number].error)[1 : self.place.leaders]:
             self._move_on(leader, unseen, longest)
@@ -244,27 +245,26 @@ class Search:
         for move in (self._relearned, narrower, wider):
             if not self.clock.has(0.97, 1.2 * longest):
                 return
-            moved = move(self.members[leader].expansion.setting, unseen[leader])
-            if moved is None:
-                continue
-            before = len(self.members)
+            moved, before = move(self.members[leader].expansion.setting, unseen[leader]), len(self.members)
             self._fit(moved, unseen)
             if len(self.members) > before and self.members[-1].error < GAIN * self.members[leader].error:
                 leader = len(self.members) - 1
 
-    def _relearned(self, setting: Setting, unseen: Expansion) -> Setting | None:
+    def _relearned(self, setting: Setting, unseen: Expansion) -> Setting:
         """The setting in the metric that a fit to all rows but fold 0 gives."""
-        if setting.root is None:
-            return None
+        full = setting.p == 2.0 if setting.root is None else setting.root.ndim == 2
         rows = self.place.rows(self.rows(setting.numbers))
         at = np.random.default_rng(len(self.members)).permutation(np.flatnonzero(~rows.judged))[: slopes_of(rows)]
-        return with_metric(setting, unseen.metric(chosen(rows.X, at)), setting.root.ndim == 2)
+        return with_metric(setting, unseen.metric(chosen(rows.X, at)), full)
 
     def _fit(self, setting: Setting, unseen: dict[int, Expansion]) -> float:
         """Fits to all rows, and to all but fold 0 as `unseen`; the seconds of the longest.
 
         The first setting is fitted in every way there is; the others in the way that was best.
         """
+        if setting.key() in self.fitted:
+            return 0.0
+        self.fitted.add(setting.key())
         rows, longest, errors = self.place.rows(self.rows(setting.numbers)), 0.0, list[float]()
         for way in self.ways:
             if errors and not self.clock.has(0.7, longest):
@@ -282,7 +282,9 @@ class Search:
         return longest
 
     def _iterative(self, rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
-        return iterative_fit(rows, setting, self.order)
+        if self._room is None:
+            self._room = np.empty((len(rows.X), len(rows.X)), dtype=np.float32)
+        return iterative_fit(rows, setting, self.order, self._room)
 
     def _landmarks(self, rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
         return LandmarkFits(rows, setting, self.order[: self.centres]).best(setting)
