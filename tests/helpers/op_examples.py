@@ -385,5 +385,5 @@ EXAMPLES = {
 }
 
 ALGEBRA = ("symmetric_product", "eigh", "eigvalsh", "cholesky", "shifted_solutions", "tridiagonal_form")
-SUMS = ("gram", "cross", "float_gram", "add_to_triangle")  # over rows
+SUMS = ("gram", "cross", "float_gram", "add_to_triangle", "normal_product")  # over rows
 ROUNDED = ("cos_sin", "fastfood_cos_sin", "dense_cos_sin")  # cos and sin of floats are defined up to rounding

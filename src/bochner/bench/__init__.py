@@ -6,6 +6,7 @@ from .features import bench_features
 from .fit import bench_fit
 from .fwht import bench_fwht, time_shape
 from .gpu import bench_gpu
+from .gpu_shared import bench_gpu_shared
 from .gram import bench_gram
 from .limits import bench_limits
 from .pictures import bench_pictures
@@ -21,8 +22,9 @@ BENCHES = {
     "fit": bench_fit,
     "softmax": bench_softmax,
     "gpu": bench_gpu,
+    "gpu-shared": bench_gpu_shared,
     "pictures": bench_pictures,
 }
-ALL = tuple(name for name in BENCHES if name not in ("cluster", "pictures", "gpu"))  # what "all" is
+ALL = tuple(name for name in BENCHES if name not in ("cluster", "pictures", "gpu", "gpu-shared"))  # what "all" is
 
 __all__ = ["ALL", "BENCHES", "Entry", "machine", "time_shape"]

@@ -17,7 +17,7 @@ from ..moments import Centered, Moments
 from ..ops.devices import require_device
 from ..solvers import Solution, solve_prefixes, solve_quickly
 from .gpu_pictures import FITS
-from .gpu_shared import CLASSES, COLUMNS, FEATURES, LOT, POOL, ROWS, seconds_of, shared_projections, wall
+from .gpu_shared import CLASSES, COLUMNS, FEATURES, LOT, POOL, ROWS, seconds_of, wall
 from .timing import Entry, check
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SIZES, POOLS, SEEDS = (100, 500, 1000, 5000, 10_000), (1, 2, 4, 8, 16), 5
 def bench_gpu(quick: bool = False) -> list[Entry]:
     """All of it; on a machine without a GPU one sentence says so."""
     require_device("cuda")
-    parts = (transforms, fastfood, timit, maxout_table, many_features, shared_projections, pictures)
+    parts = (transforms, fastfood, timit, maxout_table, many_features, pictures)
     return [entry for part in parts for entry in part(quick)]
 
 

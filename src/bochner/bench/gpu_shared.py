@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from ..bases import RandomMaxout
 from ..models import RandomFeatureRegressor
+from ..ops.devices import require_device
 from .timing import Entry
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def taught(n: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     return X, (hidden @ out + NOISE * draw((n, CLASSES))).argmax(dim=1)
 
 
-def shared_projections(quick: bool) -> list[Entry]:
+def bench_gpu_shared(quick: bool = False) -> list[Entry]:
     """400,000 features that share 15,000 projections, by conjugate gradients, beside an exact fit to 20,000."""
+    require_device("cuda")
     n, m, pool, few = (40_000, 20_000, 2000, 2000) if quick else (ROWS, SHARED_FEATURES, SHARED, FEATURES)
     X, y = taught(n + LOT // 2)
     alone = RandomMaxout(few, pool_size=POOL, random_state=0)

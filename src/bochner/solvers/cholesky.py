@@ -44,14 +44,11 @@ def solve_quickly(gram: Array, cross: Array, alpha: float) -> tuple[Solution, Fa
 def solve_prefixes(gram: Array, cross: Array, alpha: float, sizes: Iterable[int]) -> Iterator[Solution]:
     """The ridge coefficients on the first features alone, for several numbers of them, all with one penalty.
 
-    The leading block of a factor is the factor of the leading block: one of all features, in float32, serves them all.
+    The leading block of a factor is the factor of the leading block: one of all features serves them all.
     """
-    factor = rough_factor(gram, alpha)
-    sound = factor is not None and factor.smallest_pivot > SOUND
+    factor = factor_gram(gram, alpha)
     for m in sizes:
-        part, right = gram[:m, :m], cross[:m]
-        found = refine(part, right, alpha, factor.leading(m), ROUNDED) if sound and factor is not None else None
-        yield found if found is not None and found.residual <= GOOD else solve_quickly(part, right, alpha)[0]
+        yield solve_factored(gram[:m, :m], cross[:m], alpha, None if factor is None else factor.leading(m))
 
 
 def refine(gram: Array, cross: Array, alpha: float, factor: Factor, enough: float) -> Solution:

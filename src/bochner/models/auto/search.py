@@ -62,9 +62,6 @@ CHAINS = (
     Chain("normal", 1.0, 1.0, "diagonal"),
     Chain("normal", 2.0, 2.0, "diagonal"),
     Chain("robust", 2.0, 1.0, "full"),
-)
-# After these, where fits take so little time that tables of some hundred rows leave most of the budget.
-MORE_CHAINS = (
     Chain("robust", 1.0, 0.5, "diagonal"),
     Chain("effects", 2.0, 1.0, "full"),
     Chain("normal", 2.0, 2.0, "full"),

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .backend import BACKEND
 
-ROWS, COLUMNS, WARPS = 64, 64, 4  # of a tile, and of those who make it: 32 sums in each thread
+ROWS, COLUMNS, WARPS = 32, 32, 2  # of a tile, and of those who make it: 16 sums in each thread
 
 
 # Compiled once for all sizes: a search has many, and to compile takes as long as some rounds of it.

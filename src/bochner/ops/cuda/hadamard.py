@@ -19,8 +19,11 @@ from .backend import BACKEND, INTERPRETED
 
 LANES = 32
 WORDS = 2048  # numbers of a program of one warp: several short rows
-MOST = 4096  # numbers of a row that one warp holds, and of a part of a longer one
-REGISTERS: int | None = None  # at most so many of a lane
+MOST, PART = 4096, 2048  # numbers of a row that one warp holds, and of a part of a longer one
+# As measured on an H200: short rows that do better side by side, or alone, and registers of a lane that leave room for
+# other warps.
+TOGETHER = {(1024, False): 1, (2048, False): 2, (1024, True): 4}  # by words of a row, and whether they are pairs
+REGISTERS = {MOST: 168} | dict.fromkeys((2 * MOST, 4 * MOST), 80)
 HINT = "evict_first"  # of loads and stores: nothing is used twice
 LARGEST = 1 << 15
 TYPES = {torch.float32: tl.float32, torch.float16: tl.float32, torch.int32: tl.int32}
@@ -36,11 +39,12 @@ class Plan(NamedTuple):
     run: int
 
     @classmethod
-    def of(cls, size: int, itemsize: int) -> Plan:
-        """The plan for rows of `size` numbers, a power of two."""
-        parts = max(1, size // MOST)
+    def of(cls, size: int, itemsize: int, paired: bool) -> Plan:
+        """The plan for rows of `size` words, a power of two."""
+        parts = 1 if size <= MOST else size // PART
         run = min(size, LANES * (16 // itemsize))
-        return cls(max(1, WORDS // size), parts, size // (parts * run), run)
+        together = TOGETHER.get((size, paired), max(1, WORDS // size))
+        return cls(together, parts, size // (parts * run), run)
 
 
 @triton.jit
@@ -157,8 +161,8 @@ def fwht(x: Tensor) -> Tensor:
     rows = rows if rows.stride(1) == 1 and rows.stride(0) % 2 == 0 else rows.contiguous()
     out = torch.empty(rows.shape, dtype=x.dtype, device=x.device)
     given, made = (part.view(torch.int32) if paired else part for part in (rows, out))
-    together, parts, members, run = Plan.of(given.shape[1], given.element_size())
-    options = {"maxnreg": REGISTERS} if REGISTERS else {}
+    together, parts, members, run = Plan.of(given.shape[1], given.element_size(), paired)
+    options = {"maxnreg": REGISTERS[given.shape[1]]} if given.shape[1] in REGISTERS else {}
     if len(rows):
         fwht_kernel[(triton.cdiv(len(rows), together),)](
             given, made, len(rows), given.stride(0), TOGETHER=together, PARTS=parts, MEMBERS=members, RUN=run,

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from .backend import BACKEND
 
-BLOCK = 128  # columns
-FEWEST = 256  # rows of matrices from which it is worth its launches; smaller ones go to the library as they are
+BLOCK = 256  # columns
+FEWEST = 1000  # rows of matrices from which it is worth its launches; smaller ones go to the library as they are
 
 
 def takes(matrices: Tensor, shifts: Tensor, columns: Tensor) -> bool:
