@@ -52,6 +52,8 @@ def signed_plus(a, sign, b, PAIRS: tl.constexpr):
     """a sign + b, rounded once, where each sign is 1 or -1; or of both numbers of bfloat16 in a word."""
     if PAIRS:
         made = tl.inline_asm_elementwise("fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", [a, sign, b], tl.int32, True, 1)
+    elif a.dtype.is_floating():
+        made = tl.fma(a, sign, b)
     else:
         made = a * sign + b
     return made

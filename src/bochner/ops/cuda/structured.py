@@ -19,7 +19,7 @@ from .backend import BACKEND, INTERPRETED, beside
 from .hadamard import LANES, LARGEST, signed_plus, within_parts
 
 WARPS = 4  # of a program, if a row needs no more
-EACH = 64  # numbers of a lane: more take fewer shuffles and loads of weights, fewer leave room for more programs
+EACH = 32  # numbers of a lane: more take fewer shuffles and loads of weights, fewer leave room for more programs
 REGISTERS: int | None = None  # at most so many of a lane
 FEWEST_LANES, ENOUGH = 8, 1024  # of a row; programs that fill a device, beyond which each makes all expansions
 
@@ -144,7 +144,8 @@ def launch(x: Tensor, weights: tuple[Tensor, ...], phases: Tensor, kept: int, he
         expansions = min(expansions, triton.cdiv(kept, size))
         programs = triton.cdiv(len(x) * plan.shared, plan.parts)
         grid = (programs, 1 if programs >= ENOUGH else expansions)
-        options = {"maxnreg": REGISTERS} if REGISTERS else {}
+        # Products by `gaussian` are rounded before they are added up, as in the definition, whose bits these are.
+        options = {"enable_fp_fusion": False} | ({"maxnreg": REGISTERS} if REGISTERS else {})
         fastfood_kernel[grid](
             x, signs.to(x.dtype), plan.placed(permutation), gaussian.to(x.dtype), calibration.to(x.dtype),
             phases if len(phases) else gaussian, out, len(x), x.shape[1], x.stride(0), out.stride(0), kept, pairs,
