@@ -26,7 +26,7 @@ CHAINS = [
     Chain("robust", 1.0, 1.0, "diagonal"),
     Chain("robust", 2.0, 2.0, "full"),
     Chain("robust", 2.0, 1.0, "none"),
-    search.CHAINS[-5],
+    search.MORE_CHAINS[0],
 ]
 
 

@@ -30,9 +30,9 @@ from ..targets import TargetEncoder
 from .encoding import Tables
 from .gathering import Reading, blocks_to_predict, gather
 from .pictures import pixels_of, require_shape
-from .placing import place_of
+from .placing import HOST, place_of
 from .saving import from_state, to_state
-from .search import CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
+from .search import CHAINS, MORE_CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
 from .stacking import Stack, stack_weights
 
 if TYPE_CHECKING:
@@ -157,6 +157,8 @@ class AutoModel(BaseEstimator):
             chains = ONE_UNIT
         elif one_unit(tables(None)):
             chains = (CHAINS[0], *ONE_UNIT, *CHAINS[1:])
+        if tables.shape is None and (search.whole or place is not HOST):
+            chains = (*chains, *MORE_CHAINS)
         try:
             search.run(chains)
         except KeyboardInterrupt:

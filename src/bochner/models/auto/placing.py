@@ -33,7 +33,7 @@ Function = TypeVar("Function")
 class Host:
     """Arrays, by numpy."""
 
-    members = 8  # chains whose best is fitted to all rows
+    members = 5  # chains whose best is fitted to all rows
     leaders = 4  # fits to all rows from which the search goes on
     largest_leaf = 4000  # rows
 
@@ -63,6 +63,7 @@ class Device(Host):
     """Tensors on a GPU, by torch."""
 
     carrier: Carrier
+    members = 8
     largest_leaf = 16_000
 
     def placed(self, array: np.ndarray) -> Array:

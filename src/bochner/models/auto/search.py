@@ -62,6 +62,9 @@ CHAINS = (
     Chain("normal", 1.0, 1.0, "diagonal"),
     Chain("normal", 2.0, 2.0, "diagonal"),
     Chain("robust", 2.0, 1.0, "full"),
+)
+# After these, where fits take so little time that most of the budget is left.
+MORE_CHAINS = (
     Chain("robust", 1.0, 0.5, "diagonal"),
     Chain("effects", 2.0, 1.0, "full"),
     Chain("normal", 2.0, 2.0, "full"),
