@@ -13,7 +13,7 @@ from bochner import RandomFeatureRegressor as Regressor
 from bochner.losses import Huber
 from bochner.models.auto import base as auto
 from bochner.models.auto import deviations
-from bochner.models.auto.search import Chain
+from bochner.models.auto.chains import Chain
 from bochner.solvers import SGD, Adam, DoublyStochastic
 
 rng = np.random.default_rng(5)

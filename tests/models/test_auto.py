@@ -13,13 +13,15 @@ from sklearn.linear_model import RidgeCV
 import bochner
 from bochner import AutoClassifier, AutoRegressor
 from bochner.models.auto import base, search
+from bochner.models.auto.chains import Chain
 from bochner.models.auto.deviations import learned_deviations
 from bochner.models.auto.encoding import Tables
 from bochner.models.auto.expansion import Expansion, Setting, with_metric
-from bochner.models.auto.fits import LandmarkFits, Rows, exact_fit
+from bochner.models.auto.fits import Rows, exact_fit
+from bochner.models.auto.linear_fits import LandmarkFits
 from bochner.models.auto.local import LocalExpansion, grown, local_fit
 from bochner.models.auto.probabilities import Sharpness, likeliest
-from bochner.models.auto.search import Chain, Clock
+from bochner.models.auto.search import Clock
 from bochner.models.auto.stacking import stack_weights
 from bochner.models.calibration import probabilities, temperature
 

@@ -12,13 +12,14 @@ from sklearn.datasets import make_friedman1
 
 import bochner
 from bochner import AutoClassifier, AutoRegressor
-from bochner.models.auto import base, batched, encoding, estimators, expansion, search
+from bochner.models.auto import base, batched, chains, encoding, estimators, expansion, search
 from bochner.models.auto.batched import BatchedFolds
+from bochner.models.auto.chains import Chain, rounds
 from bochner.models.auto.expansion import Expansion, Setting, with_metric
-from bochner.models.auto.fits import FoldFits, LandmarkFits, Member, Rows, exact_fit
+from bochner.models.auto.fits import FoldFits, Member, Rows, exact_fit
+from bochner.models.auto.linear_fits import LandmarkFits
 from bochner.models.auto.local import LocalExpansion, local_fit
 from bochner.models.auto.placing import HOST, Device, device_named
-from bochner.models.auto.search import Chain, rounds
 from helpers.devices import DEVICE
 
 pytestmark = pytest.mark.torch
@@ -26,7 +27,7 @@ CHAINS = [
     Chain("robust", 1.0, 1.0, "diagonal"),
     Chain("robust", 2.0, 2.0, "full"),
     Chain("robust", 2.0, 1.0, "none"),
-    search.MORE_CHAINS[0],
+    chains.MORE_CHAINS[0],
 ]
 
 
@@ -167,7 +168,7 @@ def same_sizes(monkeypatch: pytest.MonkeyPatch, speed: float) -> None:
     monkeypatch.setattr(search, "ITERATIVE", 0.0)  # which the host has alone, and stops early
     monkeypatch.setattr(search, "SAMPLE", 250)
     monkeypatch.setattr(search, "SPEED", speed)
-    monkeypatch.setattr(search, "SLOPES_OF_TENSORS", search.SLOPES)
+    monkeypatch.setattr(chains, "SLOPES_OF_TENSORS", chains.SLOPES)
     monkeypatch.setattr(Device, "speed", lambda place, is_planned: speed)
     for name in ("members", "leaders", "largest_leaf"):
         monkeypatch.setattr(Device, name, getattr(HOST, name))
@@ -235,7 +236,7 @@ def test_more_rows_have_all_their_folds_judged(on_device: Device, monkeypatch: p
     """As many as a sample may have there; effects of columns are learned from all of them then."""
     monkeypatch.setattr(base, "require_device", lambda device: device)
     monkeypatch.setattr(base, "CHAINS", (Chain("effects", 1.0, 1.0, "diagonal"),))
-    monkeypatch.setattr(search, "ROUNDS", 1)
+    monkeypatch.setattr(chains, "ROUNDS", 1)
     for owner in (search, encoding.Tables):
         monkeypatch.setattr(owner, "WHOLE" if owner is search else "whole", 100)
     monkeypatch.setattr(Device, "sample", lambda place, seconds, speed: 200)
@@ -249,7 +250,7 @@ def test_the_search_goes_on_from_the_next_best(place: Device, monkeypatch: pytes
     """Where leaders are several, a step of each kind is tried from every one of them, while trials are left."""
     monkeypatch.setattr(search, "WHOLE", 50)
     monkeypatch.setattr(Device, "sample", lambda place, seconds, speed: 60)
-    monkeypatch.setattr(search, "ROUNDS", 2)
+    monkeypatch.setattr(chains, "ROUNDS", 2)
     X, y = make_friedman1(150, 6, noise=0.3, random_state=0)
     trials = {}
     for leaders in (1, 3):
@@ -257,7 +258,7 @@ def test_the_search_goes_on_from_the_next_best(place: Device, monkeypatch: pytes
         tables = encoding.Tables(X, y, (y - y.mean())[:, None])
         monkeypatch.setattr(encoding.Tables, "whole", 50)
         found = search.Search(tables, search.Clock(1.0, 60), lambda trial: None, place=place)
-        found.run(search.CHAINS[:3])
+        found.run(chains.CHAINS[:3])
         assert found.exact and all(isinstance(member.expansion.centres, np.ndarray) for member in found.members)
         trials[leaders] = found.clock.done
     assert 60 > trials[3] > trials[1]

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import bochner
+from bochner.models.auto.chains import Chain
 from bochner.models.auto.encoding import Tables
 from bochner.models.auto.expansion import Setting, with_metric
 from bochner.models.auto.fits import Rows, exact_fit
 from bochner.models.auto.iterative import KernelEquations, iterative_fit, kernel_matrix
-from bochner.models.auto.search import CLEAN, Chain, Clock, Search
+from bochner.models.auto.search import CLEAN, Clock, Search
 
 
 def smooth_rows(n: int = 700, outputs: int = 2, noise: float = 0.1) -> Rows:

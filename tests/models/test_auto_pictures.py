@@ -10,7 +10,8 @@ from sklearn.datasets import load_digits
 
 import bochner
 from bochner import AutoClassifier, AutoRegressor
-from bochner.models.auto.fits import Rows, dual_least_squares, least_squares
+from bochner.models.auto.fits import Rows
+from bochner.models.auto.linear_fits import dual_least_squares, least_squares
 from bochner.models.auto.pictures import PatchExpansion, PatchSetting, patch_fit, settings
 
 

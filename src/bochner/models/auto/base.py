@@ -27,12 +27,13 @@ from ..checks import forget_columns
 from ..fitting import Limited
 from ..saving import write
 from ..targets import TargetEncoder
+from .chains import CHAINS, MORE_CHAINS, ONE_UNIT, Chain
 from .encoding import Tables
 from .gathering import Reading, blocks_to_predict, gather
 from .pictures import pixels_of, require_shape
 from .placing import HOST, place_of
 from .saving import from_state, to_state
-from .search import CHAINS, MORE_CHAINS, ONE_UNIT, Chain, Clock, Search, Trial
+from .search import Clock, Search, Trial
 from .stacking import Stack, stack_weights
 
 if TYPE_CHECKING:

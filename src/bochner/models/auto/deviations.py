@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .chains import Chain, rounds
 from .expansion import Expansion
 from .fits import Rows
 from .placing import HOST, Host
-from .search import Chain, rounds
 
 MOST = 500  # rows that f is fitted to
 FEWEST = 50

@@ -20,7 +20,8 @@ from ...bases import PatchFeatures
 from ...config import memory_budget
 from ...streams import sample_rows
 from ...typing import MatrixLike
-from .fits import Member, Rows, dual_least_squares, least_squares
+from .fits import Member, Rows
+from .linear_fits import dual_least_squares, least_squares
 
 SIDES = (0.2, 0.35, 0.5)  # of a patch, in sides of the picture
 GRIDS = (3, 2, 4)

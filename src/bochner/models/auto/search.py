@@ -1,36 +1,27 @@
-"""The search: metrics are learned on a sample of the rows, and what is best there is fitted to all of them.
-
-A chain has one kernel and one kind of metric. Each of its rounds fits, takes the average gradient outer product of the
-fit as the metric of the next, and looks for the bandwidth and the penalty near those of the last.
-"""
+"""The search: chains learn metrics on a sample of the rows, and what is best there is fitted to all of them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import is_torch, to_host
 from ...config import memory_budget
 from ...ops import threads
-from .batched import BatchedFolds
+from .chains import GAIN, Chain, rounds, slopes_of
 from .encoding import POOL, WHOLE, Tables
 from .expansion import Expansion, Setting, with_metric
-from .fits import FoldFits, LandmarkFits, Member, Rows, by_fold, chosen, downhill, exact_fit, ridge
+from .fits import Member, Rows, chosen, exact_fit
 from .iterative import bytes_of, iterative_fit, work_of
+from .linear_fits import LandmarkFits, ridge
 from .local import local_fit
 from .pictures import PLANNED, TRIED, PatchSetting, columns_within, patch_fit, settings
 from .pictures import SAMPLE as PICTURES
 from .placing import HOST, Device, Host
 
-FACTORS = 2.0 ** np.arange(-4.0, 6.0)
-LINEAR = 0.1  # weight of a linear part beside a kernel whose diagonal is 1
-ROUNDS = 8
-GAIN = 0.99  # a round that does not get below this share of the best error has gained nothing
-SLOPES, SLOPES_OF_TENSORS = 300, 1000  # rows at which gradients are taken
 SAMPLE, SAMPLE_FOLDS = 1000, 4  # rows of the first search where it does not take all
 FEW = 1000  # centres that are too few for anything
 LOCAL, ITERATIVE = 2.0, 2.5  # times the work of another fit that leaves, or all rows as centres, may take
@@ -40,39 +31,6 @@ SPEED = 6e10  # floating-point operations a second that sizes are planned with w
 PROBED, SHARE = 512, 0.5  # rows of the matrix by which the speed of a machine is measured, and what a fit reaches of it
 SEARCHING, FITTING = 0.4, 0.12  # shares of the budget: for the chains, and for one fit to all rows
 PATCHES = 0.6  # the share for patches of pictures, of what is left when they are planned
-
-
-class Chain(NamedTuple):
-    """How rows are scaled, the kernel, and what kind of metric is learned: none, diagonal or full."""
-
-    numbers: str | None
-    p: float
-    q: float
-    metric: str
-
-
-# In the order in which they are tried, whatever the table.
-CHAINS = (
-    Chain("robust", 1.0, 1.0, "diagonal"),
-    Chain("effects", 1.0, 1.0, "diagonal"),
-    Chain("robust", 2.0, 2.0, "diagonal"),
-    Chain("effects", 2.0, 2.0, "diagonal"),
-    Chain("normal", 2.0, 1.0, "full"),
-    Chain("robust", 2.0, 2.0, "full"),
-    Chain("normal", 1.0, 1.0, "diagonal"),
-    Chain("normal", 2.0, 2.0, "diagonal"),
-    Chain("robust", 2.0, 1.0, "full"),
-)
-# After these, where fits take so little time that most of the budget is left.
-MORE_CHAINS = (
-    Chain("robust", 1.0, 0.5, "diagonal"),
-    Chain("effects", 2.0, 1.0, "full"),
-    Chain("normal", 2.0, 2.0, "full"),
-    Chain("robust", 2.0, 1.0, "diagonal"),
-    Chain("effects", 1.0, 0.5, "diagonal"),
-)
-# Columns that share a unit, as pixels and spectra do, are not scaled one by one.
-ONE_UNIT = (Chain(None, 2.0, 2.0, "none"), Chain(None, 2.0, 1.0, "full"))
 
 
 @dataclass
@@ -335,54 +293,3 @@ def narrower(setting: Setting, unseen: Expansion) -> Setting:
 def wider(setting: Setting, unseen: Expansion) -> Setting:
     """Or a wider one."""
     return replace(setting, factor=setting.factor * 2.0)
-
-
-def slopes_of(rows: Rows) -> int:
-    """Rows at which gradients are taken where the rows are."""
-    return SLOPES_OF_TENSORS if is_torch(rows.X) else SLOPES
-
-
-def rounds(rows: Rows, chain: Chain) -> Iterator[Member]:
-    """One member a round, until rounds no longer help."""
-    settings = [Setting(chain.numbers, chain.p, chain.q)] * (len(by_fold(rows)) + 1)
-    rng, best, idle = np.random.default_rng(0), np.inf, 0
-    for number in range(ROUNDS):
-        found = tuned(rows, settings, first=number == 0)
-        if found is None:
-            return
-        member, without = found
-        yield member
-        idle = 0 if member.error < GAIN * best else idle + 1
-        best = min(best, member.error)
-        if chain.metric == "none" or idle == 2 or not member.error < 1.0:
-            return
-        at, folds = rng.permutation(len(rows.X)), list(by_fold(rows))
-        unseen = [at[rows.folds[at] != fold][: slopes_of(rows)] for fold in folds]
-        full, base = chain.metric == "full", member.expansion.setting
-        learners = zip(folds, without, unseen, strict=True)
-        settings = [with_metric(base, f.metric(chosen(rows.without(fold), i)), full) for fold, f, i in learners]
-        settings.append(with_metric(base, member.expansion.metric(chosen(rows.X, at[: slopes_of(rows)])), full))
-
-
-def tuned(rows: Rows, settings: list[Setting], first: bool) -> tuple[Member, list[Expansion]] | None:
-    """The best bandwidth, penalty and, in the first round, linear part for settings, found downhill."""
-    fits = BatchedFolds(rows, settings) if is_torch(rows.X) else FoldFits(rows, settings)
-    setting = settings[-1]
-    alpha, tried = setting.alpha, dict[int, tuple[Member, list[Expansion]] | None]()
-
-    def error(k: int) -> float:
-        nonlocal alpha
-        if k not in tried:
-            tried[k] = fits.best(replace(setting, factor=float(FACTORS[k]), alpha=alpha))
-        found = tried[k]
-        if found is None:
-            return np.inf
-        alpha = found[0].expansion.setting.alpha  # a good start for the next
-        return found[0].error
-
-    best = tried[downhill(error, int(np.argmin(np.abs(np.log(FACTORS / setting.factor)))), len(FACTORS))]
-    if best is None or not first:
-        return best
-    spread = max(float(np.var(to_host(rows.X), axis=0).sum()), 1e-300)
-    straight = fits.best(replace(best[0].expansion.setting, linear=LINEAR / spread))
-    return straight if straight is not None and straight[0].error < GAIN * best[0].error else best
