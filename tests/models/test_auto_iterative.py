@@ -81,6 +81,24 @@ def test_rows_left_out_have_no_say() -> None:
     assert member.error < 0.2 < found[1][0].error
 
 
+@pytest.mark.parametrize("setting", settings(), ids=["gaussian", "laplacian and a line", "full metric"])
+@pytest.mark.parametrize("kind", ["copies", "far out", "alike"])
+def test_rows_that_are_hard_have_finite_answers_or_none(kind: str, setting: Setting) -> None:
+    rows, rng = smooth_rows(600, 1), np.random.default_rng(5)
+    X = rows.X.copy()
+    if kind == "copies":
+        X = X[rng.integers(0, 5, 600)]
+    elif kind == "far out":
+        X[:3] *= 1e6
+    else:
+        X = np.ones_like(X) + 1e-9 * X
+    found = iterative_fit(rows._replace(X=X), setting, rng.permutation(600))
+    if found is not None:
+        member, unseen = found
+        assert np.isfinite(member.held_out).all() and member.error < 1.5
+        assert np.isfinite(member.expansion(X[:50])).all() and np.isfinite(unseen(X[:50])).all()
+
+
 def searched(noise: float) -> Search:
     rows = smooth_rows(2000, 1, noise)
     found = Search(Tables(rows.X, rows.Y[:, 0], rows.Y), Clock(30.0, 8), lambda trial: None)

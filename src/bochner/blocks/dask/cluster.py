@@ -30,6 +30,7 @@ from ..engine import Engine, Folded, Passed
 from ..partitions import SMALL, Node, Plan, Tree
 from ..tasks import Answer, ClusterError, Job, Source, step_with_store
 from ..threads import one_after_another
+from .heap import kept_heap
 
 TASK = 1 << 26  # bytes of rows of one task
 FEWEST, MOST = 4, 1 << 12  # tasks of one pass: for each worker at least, and in all at most
@@ -263,7 +264,8 @@ def fold(job: Job, given: bytes, pieces: list[Any] | None) -> Answer:
         return task is None or task.state == "cancelled"
 
     here = own_version(), worker.address, worker.state.nthreads
-    return tasks.fold(job, node, source, states, *here, is_cancelled)
+    with kept_heap():
+        return tasks.fold(job, node, source, states, *here, is_cancelled)
 
 
 def join(job: Job, left: Answer, right: Answer) -> Answer:

@@ -48,7 +48,10 @@ def iterative_fit(
 
     The first rows of `order` are the landmarks; `room` (n, n) is for the matrix, whose memory is costly to get anew.
     """
-    equations = KernelEquations(rows, setting, order[: min(LANDMARKS, len(order) // 2)], room)
+    try:
+        equations = KernelEquations(rows, setting, order[: min(LANDMARKS, len(order) // 2)], room)
+    except np.linalg.LinAlgError:  # the landmarks are copies of one another, but for rounding
+        return None
     judged, level = rows.judged, rows.Y[~rows.judged].mean(axis=0)
     seen = equations.eigenvectors(~judged)
     tried: dict[int, tuple[float, Answer]] = {}
@@ -108,7 +111,7 @@ class KernelEquations:
         self.middle = rows.X.mean(axis=0)
         self.matrix = kernel_matrix(self.kernel, np.asarray(self.Z), setting.linear**0.5 * (rows.X - self.middle), room)
         inner = self.matrix[np.ix_(landmarks, landmarks)].astype(np.float64)
-        inner[np.diag_indices(len(inner))] += JITTER * len(inner)
+        inner[np.diag_indices(len(inner))] += JITTER * float(inner.trace())
         factor = np.asfortranarray(np.linalg.cholesky(inner).T, dtype=np.float32)
         self.near = np.take(self.matrix, landmarks, axis=1)  # B, when it is divided
         threads.over_rows(lambda part: divide_by_triangle(factor, self.near[part].T), len(self.near), TILE)
