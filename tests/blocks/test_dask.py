@@ -15,6 +15,7 @@ from distributed import Client, wait
 import bochner
 from bochner.blocks import MemoryBlocks, checkpoint
 from bochner.blocks.dask import DaskEngine, blocks_of
+from bochner.blocks.dask.cluster import Pass
 from bochner.blocks.engine import Passed
 from bochner.blocks.partitions import Plan
 from bochner.blocks.tasks import ClusterError
@@ -44,6 +45,22 @@ def client():
 def small_blocks():
     with bochner.config_context(block_rows=64):
         yield
+
+
+def test_every_worker_has_a_share_of_a_pass(client, monkeypatch):
+    """Tasks are short, and the job is small: left alone, Dask does them all on the worker that has it."""
+    workers, folded = [], Pass.folded
+
+    def noted(work, node, answer):
+        workers.append(answer.worker)
+        return folded(work, node, answer)
+
+    monkeypatch.setattr(Pass, "folded", noted)
+    for rows in (SlowRows(6400, 0.0), MemoryBlocks(np.ones((6400, 3)), np.ones(6400))):
+        workers.clear()
+        rows.on(client).reduce(Columns())
+        share = [workers.count(worker) / len(workers) for worker in client.nthreads()]
+        assert len(workers) >= 8 and min(share) > 0.3
 
 
 def same(some, others):

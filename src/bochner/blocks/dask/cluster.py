@@ -110,7 +110,8 @@ class Pass:
         self.engine, self.client, self.rows, self.plan, self.travels = engine, engine.client, rows, plan, travels
         self.step = step_with_store(aggregate)
         self.tree = Tree(len(plan), aggregate.combine)
-        self.workers = max(1, sum(self.client.nthreads().values()))
+        self.threads = [worker for worker, threads in self.client.nthreads().items() for _ in range(threads)]
+        self.workers = max(1, len(self.threads))
         self.level = self.top = self._level_of_tasks()
         if aggregate.partial_bytes > SMALL and travels:
             self.top = max(self.level, (-(-len(plan) // HEAVY) - 1).bit_length())
@@ -184,11 +185,13 @@ class Pass:
         start, stop = self.bounds(node)
         states, where = None, {}
         source: tuple[Any, list[Any] | None] = (None, None)
+        if not isinstance(self.rows, InPieces):
+            where = self.share(node)
         if self.step is not None:
             known = self.engine.states.get(self.step.key, {})
             states = {first: known[first] for first in range(start, stop, self.plan.rows) if first in known}
             place = self.engine.places.get((self.step.key, node))
-            where = {} if place is None else {"workers": [place], "allow_other_workers": True}
+            where = where if place is None else preferred(place)
         if isinstance(self.rows, InPieces):
             source = self.rows.source(start, stop)
         elif not self.travels:
@@ -197,6 +200,16 @@ class Pass:
             given = sendable((node, source[0], states))  # bytes, which Dask does not look into
             key = f"{self.name}-{node[0]}-{node[1]}"
             return delayed(fold, pure=False)(self.job, given, source[1], dask_key_name=key)
+
+    def share(self, node: Node) -> dict[str, Any]:
+        """Where the task of a node is best done. Dask would do them all where the job is, since they are short.
+
+        Neighbours go to one worker, for their answers are joined; of rows that are sent in order, to one after another.
+        """
+        if not self.threads:
+            return {}
+        first, several = self.tree.inside(*node)[0], len(self.threads)
+        return preferred(self.threads[first * several // len(self.plan) if self.travels else node[1] % several])
 
     def bounds(self, node: Node) -> tuple[int, int]:
         numbers = self.tree.inside(*node)
@@ -236,6 +249,11 @@ class Pass:
         if self.futures and self.client.status == "running":
             self.client.cancel(list(self.futures.values()), force=True)
         self.futures = {}
+
+
+def preferred(worker: str) -> dict[str, Any]:
+    """What a task is annotated with that this worker should do, and others may."""
+    return {"workers": [worker], "allow_other_workers": True}
 
 
 def sendable(message: object) -> bytes:
