@@ -84,6 +84,7 @@ def test_rows_left_out_have_no_say() -> None:
 @pytest.mark.parametrize("setting", settings(), ids=["gaussian", "laplacian and a line", "full metric"])
 @pytest.mark.parametrize("kind", ["copies", "far out", "alike"])
 def test_rows_that_are_hard_have_finite_answers_or_none(kind: str, setting: Setting) -> None:
+    """Encoders bring far rows near; here they come as they are, and a line through them may be bad, but says so."""
     rows, rng = smooth_rows(600, 1), np.random.default_rng(5)
     X = rows.X.copy()
     if kind == "copies":
@@ -95,7 +96,8 @@ def test_rows_that_are_hard_have_finite_answers_or_none(kind: str, setting: Sett
     found = iterative_fit(rows._replace(X=X), setting, rng.permutation(600))
     if found is not None:
         member, unseen = found
-        assert np.isfinite(member.held_out).all() and member.error < 1.5
+        assert np.isfinite(member.held_out).all() and (member.error < 1.5 or kind == "far out")
+        assert member.error == pytest.approx(rows.error_of(member.held_out))
         assert np.isfinite(member.expansion(X[:50])).all() and np.isfinite(unseen(X[:50])).all()
 
 
