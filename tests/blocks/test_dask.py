@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import threading
+import time
 import warnings
 
 import dask.array as da
@@ -337,6 +339,20 @@ def test_an_interrupt_leaves_nothing_under_way(client):
     next(coming)
     coming.close()  # what an interrupt does
     assert quiet(client, 2.0)
+
+
+def test_a_fit_that_waits_for_workers_says_so(monkeypatch):
+    monkeypatch.setattr("bochner.blocks.dask.cluster.PATIENCE", 0.2)
+    with cluster(1) as client:
+        client.cluster.scale(0)
+        while client.nthreads():
+            time.sleep(0.05)
+        back = threading.Timer(1.0, client.cluster.scale, [1])
+        back.start()
+        with pytest.warns(UserWarning, match="the Dask cluster has no worker left"):
+            found = model().fit(SlowRows(200, 0.0).on(client))
+        back.join()
+    assert same(numbers(found), numbers(model().fit(SlowRows(200, 0.0))))
 
 
 def test_workers_of_another_version_are_refused(client):

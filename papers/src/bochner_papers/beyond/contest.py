@@ -17,7 +17,7 @@ from bochner.data import Split
 
 from ..findings import Cause, Claim, Comparison, Experiment, Findings, Job, beyond_noise
 from .contenders import PEERS
-from .ours import search_ours
+from .ours import fit_ours
 from .search import Found, search
 
 ON_TABLES = Cause(
@@ -47,7 +47,7 @@ def run(job: Job, *, load: Callable[[], Split], small: Callable[..., Any], label
     error, why = misclassified if labels else relative, ON_PICTURES if split.X.dtype == np.uint8 else ON_TABLES
     views = prepared(split)
     job.say("ours")
-    ours = search_ours(views, error, seconds, labels)
+    ours = fit_ours(split, error, seconds, labels)
     peers: dict[str, Found] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a candidate that stops early is judged as it is

@@ -7,10 +7,11 @@ coefficients and settings travel as one small job, rows and drawn weights never 
 from __future__ import annotations
 
 import pickle
+import threading
 import uuid
 import warnings
 from collections.abc import Generator, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import replace
 from importlib import import_module
@@ -36,6 +37,7 @@ TASK = 1 << 26  # bytes of rows of one task
 FEWEST, MOST = 4, 1 << 12  # tasks of one pass: for each worker at least, and in all at most
 HEAVY = 16  # large partials that the client takes in; the others are joined by the workers
 SENT = 4  # tasks for each worker whose rows are under way, where rows are sent
+PATIENCE = 10.0  # seconds without any worker before a pass that waits for one says so
 
 
 @runtime_checkable
@@ -137,18 +139,19 @@ class Pass:
         nodes = iter(self.tree.covering(missing, self.top))
         coming = distributed.as_completed()
         coming.update(self.submit(islice(nodes, None if self.travels else SENT * self.workers)))
-        for batch in coming.batches():
-            tops = [future for future in batch if future.key in self.nodes]
-            for future in batch:
-                if future.key in self.below:
-                    self.result(future, whole=False)
-                    yield self.below.pop(future.key)
-            for future in tops:
-                yield self.folded(self.nodes[future.key], self.result(future))
-            for future in batch:
-                self.futures.pop(future.key, None)
-            if not self.travels:
-                coming.update(self.submit(islice(nodes, len(batch))))
+        with telling_of_absence(self.client):
+            for batch in coming.batches():
+                tops = [future for future in batch if future.key in self.nodes]
+                for future in batch:
+                    if future.key in self.below:
+                        self.result(future, whole=False)
+                        yield self.below.pop(future.key)
+                for future in tops:
+                    yield self.folded(self.nodes[future.key], self.result(future))
+                for future in batch:
+                    self.futures.pop(future.key, None)
+                if not self.travels:
+                    coming.update(self.submit(islice(nodes, len(batch))))
 
     def submit(self, nodes: Iterator[Node]) -> list[distributed.Future]:
         """The tasks of some nodes, and those below them, under way."""
@@ -249,6 +252,25 @@ class Pass:
         if self.futures and self.client.status == "running":
             self.client.cancel(list(self.futures.values()), force=True)
         self.futures = {}
+
+
+@contextmanager
+def telling_of_absence(client: Client) -> Generator[None]:
+    """Warn, once, while the cluster has no worker: Dask waits for one without a word."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(PATIENCE):
+            with suppress(Exception):  # a client that is closed or cut off says so itself
+                if not client.nthreads():
+                    warnings.warn("the Dask cluster has no worker left: the fit waits for one to join.", stacklevel=2)
+                    return
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def preferred(worker: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -23,7 +24,7 @@ from ..engine import reduce as reduce_rows
 from ..memory import MemoryBlocks
 from ..regroup import Piece, regroup
 from ..tasks import Source, plain_array
-from .cluster import DaskEngine, sendable
+from .cluster import DaskEngine, sendable, telling_of_absence
 
 if TYPE_CHECKING:
     from ...tables import Recipe
@@ -38,7 +39,7 @@ class RemoteBlocks(WrappedBlocks):
     def __init__(self, blocks: Blocks, client: Client) -> None:
         engine = DaskEngine(client)
         if blocks.part(0, 0, 1) is None:  # what files hold is found out by a worker, too
-            blocks = engine.client.submit(called, sendable(blocks), "surveyed", pure=False).result()
+            blocks = awaited(engine.client, engine.client.submit(called, sendable(blocks), "surveyed", pure=False))
         super().__init__(blocks)
         self.engine = engine
         self._sent = sendable(blocks) if self.travels else b""
@@ -57,7 +58,7 @@ class RemoteBlocks(WrappedBlocks):
     def opened_as(self, kind: Callable[..., Made], *arguments: object) -> Made:
         if not self.travels:
             return kind(self.blocks, *arguments)
-        made = self._asked(Blocks.opened_as, kind, *arguments).result()
+        made = awaited(self.engine.client, self._asked(Blocks.opened_as, kind, *arguments))
         made.engine = self.engine
         return made
 
@@ -80,7 +81,7 @@ class RemoteBlocks(WrappedBlocks):
         ask = partial(self._asked, Blocks.read)
         coming = [ask(first, min(first + rows, self.n_rows)) for first in islice(firsts, 2)]
         while coming:
-            block = coming.pop(0).result()
+            block = awaited(self.engine.client, coming.pop(0))
             coming += [ask(first, min(first + rows, self.n_rows)) for first in islice(firsts, 1)]
             yield block
 
@@ -96,10 +97,15 @@ class RemoteBlocks(WrappedBlocks):
     def _answer(self, verb: Callable[..., Made], *arguments: object) -> Made:
         if not self.travels:
             return getattr(self.blocks, verb.__name__)(*arguments)
-        return self._asked(verb, *arguments).result()
+        return awaited(self.engine.client, self._asked(verb, *arguments))
 
     def _asked(self, verb: Callable[..., object], *arguments: object) -> distributed.Future:
         return self.engine.client.submit(called, self._sent, verb.__name__, *arguments, pure=False)
+
+
+def awaited(client: Client, future: distributed.Future) -> Any:
+    with telling_of_absence(client):
+        return future.result()
 
 
 def called(blocks: bytes, name: str, *arguments: object) -> object:
@@ -172,7 +178,8 @@ class DaskBlocks(Blocks):
 
 def computed(made: object) -> Any:
     """What delayed tasks give, by the cluster if there is one, else here."""
-    return dask.compute(made)[0]
+    with telling_of_absence(distributed.default_client()) if has_client() else nullcontext():
+        return dask.compute(made)[0]
 
 
 def chosen_rows(given: bytes, pieces: list[Any]) -> Piece:
