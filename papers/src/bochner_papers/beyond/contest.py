@@ -1,4 +1,4 @@
-"""One contest per data set: our best model beside others, each tuned within the same number of seconds."""
+"""One contest per data set: our model without settings beside others, each tuned within the same number of seconds."""
 
 from __future__ import annotations
 
@@ -12,22 +12,19 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import QuantileTransformer
 
-from bochner import data
+from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RandomFourier, data
 from bochner.data import Split
 
 from ..findings import Cause, Claim, Comparison, Experiment, Findings, Job, beyond_noise
 from .contenders import PEERS
 from .ours import fit_ours
-from .search import Found, search
+from .search import Error, Found, search
 
-ON_TABLES = Cause(
-    "in our entrant every direction of x counts the same, where trees and networks find those that matter",
-    "with metrics that are learned from the sums, errors fall by up to 98 % on tables", "docs/metric.md",
+RARE = Cause(
+    "the kernel and the metric are chosen on 1,000 rows, which hold few of the rows that are hard",
+    "one fit of Laplacian features to all rows, without any choice, stands in the evidence", "contest-kddcup99",
 )  # fmt: skip
-ON_PICTURES = Cause(
-    "30 seconds of two cores are few features, and pixels know nothing of their neighbours",
-    "with 20,000 features of smoothed pictures the error is below the network's", "maxout-digits-large",
-)  # fmt: skip
+FEATURES, FEATURE_ROWS = 4000, 100_000  # of that one fit
 SECONDS, QUICK_SECONDS = 30.0, 0.3
 MANY = 10  # values of a column that make it one of numbers
 
@@ -44,8 +41,7 @@ def relative(y: np.ndarray, predicted: np.ndarray) -> float:
 
 def run(job: Job, *, load: Callable[[], Split], small: Callable[..., Any], labels: bool) -> Findings:
     split, seconds = shuffled(halves(small) if job.quick else load()), QUICK_SECONDS if job.quick else SECONDS
-    error, why = misclassified if labels else relative, ON_PICTURES if split.X.dtype == np.uint8 else ON_TABLES
-    views = prepared(split)
+    error, views = misclassified if labels else relative, prepared(split)
     job.say("ours")
     ours = fit_ours(split, error, seconds, labels)
     peers: dict[str, Found] = {}
@@ -55,6 +51,7 @@ def run(job: Job, *, load: Callable[[], Split], small: Callable[..., Any], label
             job.say(name)
             peers[name] = search(candidates(labels), views, error, seconds)
     best = min(peers, key=lambda name: peers[name].error)
+    plain = one_fit(next(iter(views.values())), error, labels)
 
     def spread_of(found: float) -> float | None:
         """Of an error that was counted on the test rows."""
@@ -68,16 +65,25 @@ def run(job: Job, *, load: Callable[[], Split], small: Callable[..., Any], label
         } | {name: summary(found) for name, found in peers.items()},
         comparisons=[
             Comparison(name, found.error, ours.error, printed_spread=spread_of(found.error),
-                       spread=spread_of(ours.error), why=why) for name, found in peers.items()
+                       spread=spread_of(ours.error), why=RARE) for name, found in peers.items()
         ],
         claims=[
             Claim(
-                "our best model is at least as good as the best of the others at the same budget",
+                "our model is at least as good as the best of the others at the same budget",
                 won(peers[best].error - ours.error, spread_of(ours.error), spread_of(peers[best].error)),
-                f"ours {ours.error:.2f} %, {best} {peers[best].error:.2f} %", "contest", why,
+                f"ours {ours.error:.2f} %, {best} {peers[best].error:.2f} %, one fit of {FEATURES:,} Laplacian "
+                f"features {plain:.2f} %", "contest", RARE,
             )
         ],
     )  # fmt: skip
+
+
+def one_fit(split: Split, error: Error, labels: bool) -> float:
+    """The test error of Laplacian features of as many rows as take some seconds, with nothing chosen but a penalty."""
+    kind = RandomFeatureClassifier if labels else RandomFeatureRegressor
+    model = kind(RandomFourier(FEATURES, kernel="laplacian"), precision="int8", random_state=0)
+    model.fit(split.X[:FEATURE_ROWS], split.y[:FEATURE_ROWS])
+    return error(split.y_test, np.asarray(model.predict(split.X_test)))
 
 
 def won(gain: float, spread: float | None, other: float | None) -> bool | None:
@@ -123,7 +129,7 @@ def heart() -> Split:
 
 
 def contest(name: str, folder: str, load: Callable[[], Split], small: Callable[..., Any]) -> Experiment:
-    title = f"{name}: our best model beside gradient boosting, an exact SVM and a small network"
+    title = f"{name}: our model without settings beside gradient boosting, an exact SVM and a small network"
     action = partial(run, load=load, small=small, labels=small is not load_diabetes)
     return Experiment(f"contest-{folder.replace('_', '-')}", "beyond", title, action, (folder,))
 
