@@ -17,9 +17,9 @@ SETS = ("airfoil", "concrete", "parkinsons", "phoneme", "pol", "sml", "splice")
 KERNELS, METRICS, FEATURES = ("gaussian", "laplacian"), (None, "auto"), 1000
 HEAD = """# Learning the metric
 
-A kernel machine takes every direction of x for as important as any other, and loses to trees on tables where few
-columns matter. `metric="diagonal"`, `"full"` or `"auto"` of `RandomFeatureRegressor` and `RandomFeatureClassifier`
-learns how much each counts, from the sums that a fit has already:
+A kernel machine treats all directions of x as equally important, and loses to trees on tables where few columns
+matter. `metric="diagonal"`, `"full"` or `"auto"` of `RandomFeatureRegressor` and `RandomFeatureClassifier` learns how
+much each direction matters, from the sums that a fit already has:
 
 ```python
 import numpy as np
@@ -33,36 +33,41 @@ print(sorted(model.feature_importances_.argsort()[-3:]))  # 0, 1, 2
 print(model.explain_fit())  # among the rest, the rounds and their errors
 ```
 
-For a model f(x) = sum_j a_j cos(w_j.x) + b_j sin(w_j.x) and the second moments A of its features, split in those of
+For a model f(x) = sum_j a_j cos(w_j.x) + b_j sin(w_j.x) and the second moments A of its features, split into those of
 cosines and sines,
 
     M = (1/n) sum_i grad f(x_i) grad f(x_i)'
       = W' [(a a') o A_ss + (b b') o A_cc - (a b') o A_sc - (b a') o A_cs] W:
 
-the average gradient outer product (Radhakrishnan et al., Science 2024) without reading a row again, exact after `merge`
-and `forget`. Where frequencies have heavy tails, sin(h W)/h for W makes it that of differences of step h = 0.5. One
-round: fit, M, features of x R with R = (M / max diag M + 1e-6 I)^(1/2), fit again. M is in the units of the scaled
-columns (in the spreads of columns that are not scaled), whatever metric the fit was in. In each round sampled rows
-decide whether M itself serves better or what is half way to it, M^(1/2); and the bandwidth: the median distance in the
-new metric, its half or its double. Of `metric_rounds` rounds, and of none, the one of smallest held-out error is kept,
-a simpler one where the difference is noise.
+the average gradient outer product (Radhakrishnan et al., Science 2024). It is computed without reading a row again and
+is exact after `merge` and `forget`. Where frequencies have heavy tails, sin(h W)/h takes the place of W, which gives
+the same for differences of step h = 0.5 instead of gradients.
 
-- `metric_`: M in force, its largest diagonal entry 1: a diagonal, or a matrix whose eigenvectors are the directions
-  that matter; None if none was better than none. `feature_importances_`: diag(M) times the variances, as shares.
-- Rounds take at most 16,384 rows (fewer of wide tables) and 2,048 features, in floats; the fit that follows takes all.
-- The errors of rounds are those of a fifth of the rows that the metric does not know. The folds behind `cv_score_` and
-  the penalty of the fit itself do know it: with a full metric of many columns and few rows they promise too much, and
-  'auto' tries a full one only where the rows outnumber the square of the columns.
-- Other bases: gradients of sampled rows for `RandomMaxout`, `GatedLinear` and `RandomRidge`, differences of scores for
-  `RandomStumps` and `RandomBins` (at most 512 columns). Other losses than the squared one: gradients, and the loss of a
-  held-out fifth. A full metric takes at most 2,048 columns.
-- `partial_fit`, `merge`, `forget` and `grow` leave the metric as the first rows made it; `refit_metric(X, y)` learns it
-  again from the sums at hand, and fits to the rows. Integer precisions stay exact: x R is computed in integers.
+One round is: fit, compute M, compute the features of x R with R = (M / max diag M + 1e-6 I)^(1/2), fit again. M is in
+the units of the scaled columns (in spreads for columns that are not scaled), whatever metric the fit used. In each
+round sampled rows decide between M itself and M^(1/2), which is halfway to it, and choose the bandwidth: the median
+distance in the new metric, half of it or twice it. Of `metric_rounds` rounds, and of none, the one with the smallest
+held-out error is kept, or a simpler one if the difference is noise.
 
-What it gains, {features:,} features, the first fixed split (or 30 % of rows, stratified), error of the default model
-and with `metric="auto"`; "expected" is what the folds of the fit said. Made by `python docs/metric.py`. Choices of the
-method were made while looking at these very splits, so the gains are those of development: other splits and other sets
-may show less.
+- `metric_` is the M in use, with largest diagonal entry 1: a diagonal, or a matrix whose eigenvectors are the
+  directions that matter. It is None if no metric was better than none. `feature_importances_` is diag(M) times the
+  variances, as shares.
+- Rounds use at most 16,384 rows (fewer for wide tables) and 2,048 features, in floats; the fit that follows uses all.
+- The errors of rounds are measured on a fifth of the rows, which the metric has not seen. It has seen the folds behind
+  `cv_score_` and behind the penalty of the fit itself: with a full metric of many columns and few rows, these are too
+  optimistic. 'auto' therefore tries a full metric only if there are more rows than the square of the number of columns.
+- Other bases: M comes from gradients at sampled rows for `RandomMaxout`, `GatedLinear` and `RandomRidge`, and from
+  differences of scores for `RandomStumps` and `RandomBins` (at most 512 columns). Losses other than the squared one: M
+  comes from gradients, and rounds are compared by the loss on a held-out fifth. A full metric takes at most 2,048
+  columns.
+- `partial_fit`, `merge`, `forget` and `grow` keep the metric that the first rows determined. `refit_metric(X, y)`
+  learns it again from the sums at hand, and refits to the rows. Integer precisions stay exact: x R is computed in
+  integers.
+
+The table shows the gain with {features:,} features on the first fixed split (or 30 % of rows, stratified): the error of
+the default model and the error with `metric="auto"`. "Expected" is the error that the folds of the fit estimated.
+`python docs/metric.py` makes this page. Choices of the method were made while looking at these very splits, so these
+are gains on development data: other splits and other sets may show less.
 
 | set | kernel | error | with metric | ratio | expected | kept | seconds without, with |
 |---|---|---:|---:|---:|---:|---|---:|

@@ -14,42 +14,43 @@ TITLES = {
 }
 HEAD = """# Performance
 
-Made by `make performance` from `docs/performance.json`, which `bochner bench all` wrote. All numbers of a table are
-from one run on one machine, after the results were checked against the definitions; nothing is reported otherwise.
-"Ours / this" is how many times as fast our best entry of the same work is; of a limit it is the share that we reach.
+`make performance` makes this page from `docs/performance.json`, which `bochner bench all` wrote. All numbers in a table
+come from one run on one machine, after the results were checked against the definitions; nothing is reported otherwise.
+"Ours / this" says how many times as fast our best entry for the same work is; for a limit, it is the share that we
+reach.
 
 """
 ROOFLINE = """## Roofline
 
-What each of our entries costs, the least time that this takes at the limits of the machine, and the time that it took.
-Bytes are those of inputs and outputs alone, in memory; vectors that stay in a cache have none. Where a bench was run by
-itself, as its section says, the limits are of another run.
+The table has the cost of each of our entries, the minimum time for this cost at the limits of the machine, and the time
+that was measured. Bytes are only those of inputs and outputs in memory; vectors that stay in a cache have none. Where a
+bench was run by itself, as its section says, the limits come from another run.
 
 """
-COSTS = """## How cost grows
+COSTS = """## How the cost grows
 
 n rows, d columns, m features, k outputs; B is the number of bytes of a feature (1, 2, 4 or 8).
 
 | step | operations | memory traffic | what bounds it |
 |---|---|---|---|
-| dense projection (Fourier, maxout, ridge) | 2 n d m (half of it for pairs of waves) | n d + n m B | multiply-adds |
+| dense projection (Fourier, maxout, ridge) | 2 n d m (half of it for cosine-sine pairs) | n d + n m B | multiply-adds |
 | Fastfood | about 4 n m log2 d | n m B | additions, and the permutation in cache |
 | stumps, gates | n m comparisons | n m B | writing the output |
-| bins of P grids | n d P divisions in float64 | 16 n P | divisions, then putting n P columns in order |
+| bins of P grids | n d P divisions in float64 | 16 n P | divisions, then ordering n P columns |
 | cosine and sine | about 25 n m | in cache, with the projection | arithmetic |
 | Gram matrix | n m^2 (one triangle) | n m B + 16 m^2 per block of rows | multiply-adds |
-| Z'Y, scores | 2 n m k | n m B | multiply-adds, or reading the features for few outputs |
-| penalty: candidates | (m^3 / 3) each, one float32 factorisation; three or four of them | 10 m^2 | multiply-adds |
-| predictions | features + 2 n m k | n m B | as the features |
+| Z'Y, scores | 2 n m k | n m B | multiply-adds; for few outputs, reading the features |
+| candidate penalties | m^3 / 3 each, one float32 factorisation; three or four of them | 10 m^2 | multiply-adds |
+| predictions | features + 2 n m k | n m B | as for the features |
 
-Integer features cost a thirty-second of the float32 multiply-adds with AMX, a quarter with VNNI, and half with the
-older 16-bit instruction; a 14-bit Gram matrix is three 8-bit ones. Nothing larger than a block of rows and a few m x m
-matrices is held, for any n.
+Integer features cost one thirty-second of the float32 multiply-adds with AMX, a quarter with VNNI, and half with the
+older 16-bit instruction. A 14-bit Gram matrix consists of three 8-bit ones. For any n, nothing larger than a block of
+rows and a few m x m matrices is held in memory.
 """
 
 
 def table(entries):
-    lines = ["| work | who | seconds | speed | ours / this | note |", "|---|---|---:|---:|---:|---|"]
+    lines = ["| work | entry | seconds | speed | ours / this | note |", "|---|---|---:|---:|---:|---|"]
     last = None
     for e in entries:
         ours = max((o["amount"] for o in entries if o["work"] == e["work"] and o["kind"] == "ours"), default=0)
@@ -67,7 +68,7 @@ def roofline(results):
     """Of each of our entries, the least time that what it costs takes at the limits, beside the time it took."""
     rates = {e["who"]: 1e9 * e["amount"] for e in results["limits"]}
     lines = [
-        "| work | by | operations | bytes | bound by | limit, s | taken, s | reached |",
+        "| work | entry | operations | bytes | bound by | limit, s | measured, s | reached |",
         "|---|---|---:|---:|---|---:|---:|---:|",
     ]
     for e in (e for entries in results.values() for e in entries if e["costs"]):
@@ -86,7 +87,7 @@ def measured(machine):
     packages = ", ".join(f"{name} {v}" for name, v in machine["packages"].items() if v)
     return (
         f"Measured on {machine['date']} at commit {machine['commit']}: {machine['processor']}, {machine['cores']} "
-        f"cores, path {machine['instruction_set']}; Python {machine['python']}, {packages}.\n\n"
+        f"cores, instruction set {machine['instruction_set']}; Python {machine['python']}, {packages}.\n\n"
     )
 
 

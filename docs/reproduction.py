@@ -10,26 +10,27 @@ from bochner_papers.report.records import by_paper, counts, heading, made, read_
 HERE = Path(__file__).parent
 HEAD = """# The papers' numbers and ours
 
-Made by `make docs` from the records in [reproduction](reproduction), which `bochner reproduce NAME --out` wrote. A
-difference is ours less printed, ± is one standard deviation over seeds; "undecided" is a difference within one of them.
-`bochner reproduce --report-only --out docs/reproduction` makes a page of the same with charts, and with what did not
-hold, by its cause.
+`make docs` makes this page from the records in [reproduction](reproduction), which `bochner reproduce NAME --out`
+wrote. A difference is our number minus the printed one. ± is one standard deviation over seeds, and "undecided" means a
+difference within one standard deviation. `bochner reproduce --report-only --out docs/reproduction` makes a page of the
+same records with charts, and with what did not hold, grouped by cause.
 
 """
 TITLES = {
-    "numbers": "Numbers printed in the papers", "claims": "Claims of the papers", "targets": "Our own targets",
-    "timings": "Timings against the machines of their day", "contests": "Contests with tuned rivals",
-    "rivals": "Rival by rival",
+    "numbers": "Our numbers and those printed in the papers", "claims": "Claims of the papers",
+    "targets": "Our own targets",
+    "timings": "Our timings and those of the papers, on machines of their day",
+    "contests": "Contests with tuned rivals", "rivals": "Comparisons with single rivals",
 }  # fmt: skip
 WORDS = {
-    "numbers": {"agrees": "agree", "better": "ours is better", "worse": "ours is worse", "differs": "differ",
-                "other data": "are of data that we do not have", "nothing printed": "have nothing printed beside them"},
+    "numbers": {"agrees": "agree", "better": "better", "worse": "worse", "differs": "differ",
+                "other data": "for data that we do not have", "nothing printed": "without a printed number"},
     "claims": {"holds": "hold", "does not hold": "do not hold"},
-    "targets": {"holds": "are reached", "does not hold": "are missed"},
-    "timings": {"agrees": "as fast", "better": "ours is faster", "worse": "ours is slower",
-                "nothing printed": "have nothing printed beside them"},
+    "targets": {"holds": "reached", "does not hold": "missed"},
+    "timings": {"agrees": "as fast", "better": "faster", "worse": "slower",
+                "nothing printed": "without a printed number"},
     "contests": {"holds": "won", "does not hold": "lost"},
-    "rivals": {"agrees": "as good", "better": "ours is better", "worse": "ours is worse"},
+    "rivals": {"agrees": "as good", "better": "better", "worse": "worse"},
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from bochner.bench import BENCHES, Entry, machine
 from bochner.bench.fwht import is_transform
 from bochner.bench.timing import WrongResultError, best_time, check
 from bochner.cli import main
-from bochner.cli.benchmarks import table_of
+from bochner.cli.benchmarks import bench, table_of
 from bochner.data.loading import file_of, read_idx
 from bochner.ops import native
 from helpers.places import DOCS
@@ -65,6 +66,15 @@ def test_idx_files(tmp_path):
     assert read_idx(tmp_path / "x.gz").tolist() == [[0, 1, 2], [3, 4, 5]]
     with pytest.raises(FileNotFoundError, match="set BOCHNER_DATA"):
         file_of("mnist/absent.gz")
+
+
+def test_every_bench_has_its_command():
+    assert set(get_args(get_type_hints(bench)["what"])) == {*BENCHES, "all"}
+
+
+def test_a_round_of_metric_learning_is_timed_beside_the_fit():
+    entries = BENCHES["metric"](True)
+    assert [entry.note.endswith("times the fit without") for entry in entries] == [False, True, True]
 
 
 @pytest.mark.slow

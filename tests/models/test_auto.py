@@ -21,7 +21,7 @@ from bochner.models.auto.fits import Rows, exact_fit
 from bochner.models.auto.linear_fits import LandmarkFits
 from bochner.models.auto.local import LocalExpansion, grown, local_fit
 from bochner.models.auto.probabilities import Sharpness, likeliest
-from bochner.models.auto.search import Clock
+from bochner.models.auto.search import Clock, distinct_first
 from bochner.models.auto.stacking import stack_weights
 from bochner.models.calibration import probabilities, temperature
 
@@ -253,6 +253,27 @@ def test_more_rows_than_the_search_takes_have_a_fold_that_judges() -> None:
     assert set(board["rows"]) == {1000, 1800}
     new, truth = relevant_few(1000, seed=5)
     assert abs(model.score(new, truth) - model.cv_score_) < 5 * model.cv_standard_error_
+
+
+def test_equal_rows_are_observations_where_their_targets_differ() -> None:
+    """A table of a few categories is judged by rows like those it has seen; copies of a row share a fold still."""
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 2, (900, 3)).astype(float)
+    y = few @ [1.0, -1.0, 0.5]
+    observed = Tables(few, y, (y + rng.standard_normal(900))[:, None]).folds
+    assert all(len(set(observed[(few == row).all(axis=1)])) == 5 for row in np.unique(few, axis=0))
+    twenty_times = np.repeat(rng.standard_normal((45, 3)), 20, axis=0)
+    copied = Tables(twenty_times, twenty_times[:, 0], twenty_times[:, :1]).folds
+    assert (copied.reshape(45, 20) == copied[::20, None]).all()
+
+
+def test_repeated_rows_are_centres_last() -> None:
+    """Nine tenths of the rows are one row: of 60 centres, the 50 others are there."""
+    rng = np.random.default_rng(0)
+    rows = np.vstack([np.zeros((450, 2)), rng.standard_normal((50, 2))])
+    order = distinct_first(rows, rng.permutation(500))
+    assert sorted(order) == list(range(500))
+    assert len(np.unique(rows[order[:51]], axis=0)) == 51
 
 
 def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:

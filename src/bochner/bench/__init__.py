@@ -9,6 +9,7 @@ from .gpu import bench_gpu
 from .gpu_shared import bench_gpu_shared
 from .gram import bench_gram
 from .limits import bench_limits
+from .metric import bench_metric
 from .pictures import bench_pictures
 from .softmax import bench_softmax
 from .timing import Entry
@@ -24,7 +25,9 @@ BENCHES = {
     "gpu": bench_gpu,
     "gpu-shared": bench_gpu_shared,
     "pictures": bench_pictures,
+    "metric": bench_metric,
 }
-ALL = tuple(name for name in BENCHES if name not in ("cluster", "pictures", "gpu", "gpu-shared"))  # what "all" is
+APART = ("cluster", "pictures", "metric", "gpu", "gpu-shared")  # minutes each, or another machine
+ALL = tuple(name for name in BENCHES if name not in APART)  # what "all" is
 
 __all__ = ["ALL", "BENCHES", "Entry", "machine", "time_shape"]

@@ -16,7 +16,20 @@ from .app import Printing, app, show
 
 @app.command
 def bench(
-    what: Literal["cluster", "pictures", "gpu", "limits", "fwht", "features", "gram", "fit", "softmax", "all"],
+    what: Literal[
+        "cluster",
+        "pictures",
+        "metric",
+        "gpu",
+        "gpu-shared",
+        "limits",
+        "fwht",
+        "features",
+        "gram",
+        "fit",
+        "softmax",
+        "all",
+    ],
     /,
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
@@ -31,8 +44,9 @@ def bench(
     ----------
     what
         cluster (Dask workers on this machine; minutes), pictures (MNIST and Fashion-MNIST, each peer for as many
-        seconds as ours; minutes), gpu (fits, transforms and pictures on a GPU), limits (of the machine), fwht,
-        features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA), or all but the first three.
+        seconds as ours; minutes), metric (a round of metric learning beside a fit; minutes), gpu (fits, transforms and
+        pictures on a GPU), gpu-shared (400,000 features that share projections, on a GPU), limits (of the machine),
+        fwht, features, gram, fit and softmax (on MNIST, whose files are in BOCHNER_DATA), or all but the first five.
     quick
         Smaller work, for a first look.
     out

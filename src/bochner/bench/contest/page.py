@@ -10,27 +10,28 @@ from .scoring import OURS, Duel, Score, Standing, best_peer, ratio, scored
 BEHIND = 1.3  # times the error of the best peer: such sets are named
 ABOUT = """# Contest
 
-Made by `docs/contest.py` from `docs/contest.json`, which `bochner contest` wrote. Everyone had the same rows, the same
-{seconds:g} seconds and the same {cores} cores, in a process of its own that was killed after half as many seconds
-again. Peers are tuned by random search on held-out rows, with early stopping, and fitted again to as many rows as the
-time allows (`bench/contest/search.py`); categories and missing values are given as they are to those that take them,
-and as indicators and means to others.
+`docs/contest.py` makes this page from `docs/contest.json`, which `bochner contest` wrote. All contestants had the same
+rows, the same {seconds:g} seconds and the same {cores} cores. Each ran in a process of its own; one that took half as
+long again was killed. Peers are tuned by random search on held-out rows, with early stopping, and then refitted to as
+many rows as the time allows (`bench/contest/search.py`). Contestants that take categories and missing values get them
+as they are; the others get indicators and means.
 
-Errors are shares of wrong labels, or 1 - R² of numbers, on test rows; ± is the standard error, over splits where there
-are several, or else over the test rows. A tie is a difference within its own standard error, which is that of the
-differences by split or by row. Where labels are all right, half a wrong one is counted in ratios.
+Errors are shares of wrong labels, or 1 - R² for numeric targets, on test rows. ± is the standard error, over splits if
+there are several, otherwise over the test rows. A tie is a difference within its own standard error, which is that of
+the differences by split or by row. Where all labels are right, half a wrong one is counted in ratios.
 """
 
 
-def page(record: Record, titles: dict[str, str]) -> str:
-    """Markdown; `titles` has the contestants in order, with what readers call them."""
+def page(record: Record, titles: dict[str, str], reasons: dict[str, str] | None = None) -> str:
+    """Markdown; `titles` has the contestants in order, with what readers call them, `reasons` why sets are lost."""
     score = scored(record, tuple(titles))
     shown = {name: titles.get(name, name) for name in score.contestants}
     parts = [ABOUT.format(seconds=record.seconds, cores=record.machine["cores"]), measured(record.machine)]
     if score.duels:
-        parts += [f"## {shown[score.ours].capitalize()} against each\n", duels(score, shown)]
-    parts += ["## Errors\n", errors(score, shown, record), "## Seconds of the fits\n", seconds(score, shown)]
-    parts += ["## What each chose\n", choices(record, score, shown)]
+        parts += [f"## {shown[score.ours].capitalize()} against each peer\n", duels(score, shown)]
+    parts += ["## Errors\n", errors(score, shown, record, reasons or {})]
+    parts += ["## Fit times in seconds\n", seconds(score, shown)]
+    parts += ["## Settings chosen by each peer\n", choices(record, score, shown)]
     return "\n".join(parts)
 
 
@@ -38,13 +39,13 @@ def measured(machine: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items() if version)
     return (
         f"Measured on {machine['date']} at commit {machine['commit']}: {machine['processor']}, {machine['cores']} "
-        f"cores, path {machine['instruction_set']}; Python {machine['python']}, {packages}.\n"
+        f"cores, instruction set {machine['instruction_set']}; Python {machine['python']}, {packages}.\n"
     )
 
 
 def duels(score: Score, shown: dict[str, str]) -> str:
     lines = [
-        "| against | wins | ties | losses | ratio of errors, geometric mean | mean rank |",
+        "| against | wins | ties | losses | geometric mean of error ratios | mean rank |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     lines.append(f"| **{shown[score.ours]}** |  |  |  |  | {score.ranks[score.ours]:.2f} |")
@@ -62,7 +63,7 @@ def duel_line(duel: Duel, shown: dict[str, str], ranks: dict[str, float]) -> str
     return f"| {shown[duel.peer]} | {counts} | {mean} | {ranks[duel.peer]:.2f} |"
 
 
-def errors(score: Score, shown: dict[str, str], record: Record) -> str:
+def errors(score: Score, shown: dict[str, str], record: Record, reasons: dict[str, str]) -> str:
     names = list(shown)
     ours = shown.get(score.ours, "ours")
     lines = [f"| set | rows | columns | splits | {' | '.join(shown.values())} | {ours} / best peer |"]
@@ -73,12 +74,14 @@ def errors(score: Score, shown: dict[str, str], record: Record) -> str:
         least = min((one.error for one in found.values() if one.error is not None), default=None)
         times = ratio_to_best(found.get(score.ours), best, about)
         if times is not None and times > BEHIND and best is not None:
-            behind.append(f"{dataset} ({times:.2f} times {shown[best[0]]})")
+            why = reasons.get(dataset, "the reason is not known.")
+            behind.append(f"- {dataset}, {times:.2f} times {shown[best[0]]}: {why}")
         splits = max((one.splits for one in found.values()), default=0)
         cells = " | ".join(cell(found.get(name), least) for name in names)
         last = "" if times is None else f"{times:.2f}"
         lines.append(f"| {dataset} | {about['rows']:,} | {about['columns']} | {splits} | {cells} | {last} |")
-    return "\n".join(lines) + f"\n\nMore than {BEHIND} times the best peer: {', '.join(behind) or 'none'}.\n"
+    listed = "\n\n" + "\n".join(behind) if behind else " none."
+    return "\n".join(lines) + f"\n\nMore than {BEHIND} times the best peer:{listed}\n"
 
 
 def ratio_to_best(ours: Standing | None, best: tuple[str, float] | None, about: dict[str, Any]) -> float | None:
@@ -112,7 +115,7 @@ def seconds(score: Score, shown: dict[str, str]) -> str:
 
 def choices(record: Record, score: Score, shown: dict[str, str]) -> str:
     """What peers ended with on the first split: settings tried, rows of the last fit, and its settings."""
-    lines = ["| set | who | tried | rows | settings of the first split |", "|---|---|---:|---:|---|"]
+    lines = ["| set | peer | settings tried | rows | settings on the first split |", "|---|---|---:|---:|---|"]
     for dataset in score.standings:
         for name in shown:
             entry = record.entry(dataset, 1, name)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...streams import row_hashes
 from ...tables import TableEncoder
 from ...typing import MatrixLike
 from .effect_encoder import EffectEncoder
@@ -21,6 +22,8 @@ FOLDS = 5
 JUDGED = 10_000  # rows that are enough to judge by
 WHOLE = 1500  # rows up to which every fold is judged; of more, fold 0 alone
 POOL = 20_000  # rows by which a sample gets its effects
+OFTEN = 0.1  # share of different rows up to which rows come again and again
+NOISE = 0.05  # share of the variance of targets among equal rows, from which these are no copies
 
 
 class Tables:
@@ -41,7 +44,7 @@ class Tables:
         if shape is not None:
             self.encoders["pixels"] = PixelEncoder(shape)
             self._tables["pixels"] = self.encoders["pixels"].transform(X)
-        self.folds = row_folds(self("robust"))
+        self.folds = row_folds(self("robust"), Y)
 
     def __call__(self, numbers: str | None) -> np.ndarray:
         name = str(numbers)
@@ -75,9 +78,24 @@ class Tables:
         return found
 
 
-def row_folds(X: np.ndarray) -> np.ndarray:
-    """The fold of each row by what it holds, so that copies share one; fold 0 has no more rows than judging needs."""
-    folds = np.asarray(ops.row_folds(X, max(FOLDS, -(-len(X) // JUDGED))))
-    if len(np.unique(folds[folds < FOLDS])) < 2:
-        return np.arange(len(X)) % FOLDS  # rows that are all alike
+def row_folds(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """The fold of each row; fold 0 has no more rows than judging needs.
+
+    Copies of a row share a fold, which is a hash of what the row holds. Where a few different rows come again and again
+    with different targets, as in a table of a few categories, they are no copies, and folds are drawn at random.
+    """
+    count = max(FOLDS, -(-len(X) // JUDGED))
+    folds = np.asarray(ops.row_folds(X, count))
+    if len(np.unique(folds[folds < FOLDS])) < 2 or are_observations(X, Y):
+        return np.random.default_rng(0).permutation(len(X)) % count
     return folds
+
+
+def are_observations(X: np.ndarray, Y: np.ndarray) -> bool:
+    """Whether equal rows are many, and their targets differ: then they were observed, not copied."""
+    groups, of = np.unique(row_hashes(X), return_inverse=True)
+    if len(groups) > OFTEN * len(X):
+        return False
+    sizes = np.bincount(of)
+    means = np.stack([np.bincount(of, y) / sizes for y in Y.T], axis=1)
+    return bool(np.sum((Y - means[of]) ** 2) > NOISE * np.sum((Y - Y.mean(axis=0)) ** 2))

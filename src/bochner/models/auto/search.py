@@ -11,6 +11,7 @@ import numpy as np
 
 from ...config import memory_budget
 from ...ops import threads
+from ...streams import row_hashes
 from .chains import GAIN, Chain, rounds, slopes_of
 from .encoding import POOL, WHOLE, Tables
 from .expansion import Expansion, Setting, with_metric
@@ -94,6 +95,7 @@ class Search:
         n, d = tables("robust").shape
         if place is HOST and work_of(n, d, Y.shape[1]) <= ITERATIVE * work and bytes_of(n) <= memory_budget() // 2:
             self.ways.insert(0, self._iterative)
+        self.candidates = self.order if self.whole else distinct_first(tables("robust"), self.order)  # for centres
         self._room: np.ndarray | None = None  # for the matrices of iterative fits, one after another
         self.members: list[Member] = []
         self.first_errors: dict[tuple[float, float], float] = {}  # by kernel, in the first round of a chain
@@ -110,6 +112,7 @@ class Search:
         if not sampled:
             return Rows(X, self.Y, self.folds, True)
         pool = self.order[self.folds[self.order] != 0][:POOL]  # fold 0 judges what comes of it
+        pool = distinct_first(self.tables("robust"), pool)
         at, folds = pool[: self.sample], self.folds[pool] % SAMPLE_FOLDS
         return Rows(X[at], self.Y[at], folds[: self.sample], False, self.tables.versions(numbers, at, pool, folds))
 
@@ -242,10 +245,10 @@ class Search:
     def _iterative(self, rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
         if self._room is None:
             self._room = np.empty((len(rows.X), len(rows.X)), dtype=np.float32)
-        return iterative_fit(rows, setting, self.order, self._room)
+        return iterative_fit(rows, setting, self.candidates, self._room)
 
     def _landmarks(self, rows: Rows, setting: Setting) -> tuple[Member, Expansion] | None:
-        return LandmarkFits(rows, setting, self.order[: self.centres]).best(setting)
+        return LandmarkFits(rows, setting, self.candidates[: self.centres]).best(setting)
 
     def _local(self, rows: Rows, setting: Setting) -> tuple[Member, Any] | None:
         return local_fit(rows, setting, self.leaf)
@@ -262,6 +265,14 @@ class Search:
         """Make a member of what a trial found."""
         self.trials[trial] = self.trials[trial]._replace(number=len(self.members))
         self.members.append(member._replace(expansion=self.place.home(member.expansion)))
+
+
+def distinct_first(X: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Numbers of rows in their order, with repeated rows at the end: as centres these add nothing."""
+    _, first = np.unique(row_hashes(X[order]), return_index=True)
+    once = np.zeros(len(order), dtype=bool)
+    once[first] = True
+    return np.concatenate([order[once], order[~once]])
 
 
 def speed_of(place: Host, is_planned: bool) -> float:
