@@ -30,6 +30,7 @@ from bochner import (
 from bochner.bases import REGISTRY
 from bochner.bench.defaults import judge, some_rows
 from bochner.data.tables import REAL
+from bochner.penalties.search import above_humps, smallest
 from bochner.validation import FitWarning
 from helpers.bad_tempered import KINDS, Data, made
 
@@ -112,6 +113,25 @@ def test_twenty_rows(name, labels):
             found.append(error(kind_of_model(REGISTRY[name](FEATURES), random_state=0).fit(data.X, data.y), data))
         limits.append(plain_error(data, labels))
     assert np.mean(found) <= 1.05 * np.mean(limits)
+
+
+@pytest.mark.parametrize("seed", [17, 36])
+@pytest.mark.parametrize("features", [100, 1000])  # by sums, and by the kernel matrix
+def test_one_far_out_target_is_not_singled_out(seed, features):
+    """One target of 400 is 50 times the others: the smallest penalties fit it alone, and were 268 times too far off."""
+    data = made("skewed targets", False, seed)
+    model = RandomFeatureRegressor(REGISTRY["stumps"](features), random_state=0).fit(data.X, data.y)
+    assert error(model, data) <= 1.2 * plain_error(data, False)
+
+
+def test_penalties_below_a_hump_do_not_count():
+    errors = np.array([0.95, 0.94, 1.10, 0.99, 0.97, 1.0])
+    assert smallest(above_humps(errors, errors.__getitem__, 400)) == 4
+    assert smallest(above_humps(errors, errors.__getitem__, 40)) == 1  # noise, with so few rows
+    for low in (np.array([0.3, 0.2, 1.1, 0.9, 0.97, 1.0]), np.array([1.3, 0.9, 0.95, 1.01, 1.0, 1.0])):
+        assert smallest(above_humps(low, low.__getitem__, 400)) == 1  # a good model; no hump on the way
+    tried = np.array([0.95, 0.94, np.nan, np.nan, np.nan, np.nan])
+    assert smallest(above_humps(tried, errors.__getitem__, 400)) == 4
 
 
 def test_a_few_far_out_rows_do_not_blunt_integers():

@@ -24,7 +24,7 @@ from ..maps.scaling import HEAVY, ColumnScaler
 from ..moments import FoldedMoments, Moments, times_columns
 from ..ops import threads
 from ..penalties import LeftOut
-from ..penalties.search import ABOVE, BELOW, DECADES, candidates, smallest, valley
+from ..penalties.search import ABOVE, BELOW, DECADES, above_humps, candidates, smallest, valley
 from ..solvers import solve_or_none
 from ..solvers.problem import fold_of, wrong
 from ..streams import sample_rows
@@ -198,8 +198,13 @@ class Trial:
             return nothing
         left = self.left.weighted(weight, features)
         alphas = self._candidates(left)
+
+        def error(k: int) -> float:
+            return left.criterion(left.errors(alphas[k]))
+
         with threads.blas_limited():
-            errors = valley(lambda k: left.criterion(left.errors(alphas[k])), self._start, len(alphas))
+            errors = valley(error, self._start, len(alphas))
+            errors = errors if left.classifies else above_humps(errors, error, left.rows)
         best = self._start = self._best[weight] = smallest(np.where(np.isnan(errors), np.inf, errors))
         size = float(np.sum(left.deviations)) if left.classifies else float(np.count_nonzero(left.deviations))
         if not size > 0:

@@ -17,6 +17,7 @@ from .leave_one_out import errors_of_kernel
 from .search import (
     ABOVE,
     BELOW,
+    above_humps,
     candidates,
     edge_note,
     end_of,
@@ -126,6 +127,10 @@ class KernelFolds:
             total = total[:, size > 0] / size[size > 0]
         return np.sum(total, axis=1)
 
+    def reachable(self, criteria: np.ndarray) -> np.ndarray:
+        """The criteria of all candidates, those below a hump infinite."""
+        return criteria if self.classifies else above_humps(criteria, criteria.__getitem__, len(self.folds))
+
     def weights(self) -> Array:
         return constant(1.0, (len(self.folds),), self.folds) if self.block.weight is None else self.block.weight
 
@@ -158,10 +163,12 @@ def by_kernel_folds(folds: KernelFolds, alphas: np.ndarray, refine: bool) -> Cho
     tried = np.arange(len(alphas))
     if refine and len(folds.kernel) > LEADING_ROWS:  # where to look is told by fewer rows, at a fraction of the cost
         few = folds.leading(LEADING_ROWS)
-        start = smallest(few.criteria(few.errors(alphas)[0]))
+        start = smallest(few.reachable(few.criteria(few.errors(alphas)[0])))
         tried = np.arange(max(start - 2, 0), min(start + ABOVE + 1, len(alphas)))
     squares, counts = folds.errors(alphas[tried])
     criteria = folds.criteria(squares)
+    if refine and len(tried) == len(alphas):
+        criteria = folds.reachable(criteria)
     best, chosen = settled(alphas[tried], criteria)
     if folds.classifies:
         window = slice(max(best - BELOW, 0), best + ABOVE + 1)

@@ -19,7 +19,7 @@ from ..ops import threads
 from ..solvers import solve_or_none, solve_several
 from ..solvers.problem import Alpha
 from .base import FEW, Chosen, CrossValidated
-from .search import candidates, edge_note, end_of, settled, smallest, valley
+from .search import above_humps, candidates, edge_note, end_of, settled, smallest, valley
 
 LEADING = 256  # features with which all candidates are tried
 
@@ -121,9 +121,12 @@ class LeftOut:
             total = total[size > 0] / size[size > 0] if (size > 0).any() else total
         return float(np.sum(total))
 
-    def search(self, alphas: np.ndarray) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-        """Criteria of the candidates around the best, NaN at others; and their errors."""
-        m, start = self.folded.features, self.start(alphas)
+    def search(self, alphas: np.ndarray, ends_in_mean: bool = True) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+        """Criteria of the candidates around the best, NaN at others; and their errors.
+
+        `ends_in_mean`: the largest penalty makes the model its mean, so that humps are told (`above_humps`).
+        """
+        m, start = self.folded.features, self.start(alphas, ends_in_mean)
         made: dict[int, np.ndarray] = {}
 
         def criterion(k: int) -> float:
@@ -132,11 +135,14 @@ class LeftOut:
 
         return valley(criterion, start, len(alphas)), made
 
-    def start(self, alphas: np.ndarray) -> int:
+    def start(self, alphas: np.ndarray, ends_in_mean: bool = True) -> int:
         """The best candidate for the leading features, which all are tried with."""
         few = self.leading()
         with threads.blas_limited():
-            return smallest(np.array([self.criterion(few.errors(alpha)) for alpha in alphas]))
+            errors = np.array([self.criterion(few.errors(alpha)) for alpha in alphas])
+        if ends_in_mean and not self.classifies:
+            errors = above_humps(errors, errors.__getitem__, self.rows)
+        return smallest(errors)
 
     def validated(self, errors: np.ndarray) -> CrossValidated:
         """R^2, the mean over outputs, and its standard error from the differences of folds."""
@@ -161,7 +167,7 @@ class LeftOut:
         alphas = above_floor(candidates(asked, self.folded.square_sum(self.scale, self.intercept)), asked, floor)
         if not self.numbers:
             return Chosen(float(alphas[-1]), FEW)
-        criteria, made = self.search(alphas)
+        criteria, made = self.search(alphas, isinstance(asked, str))
         best, chosen = settled(alphas, criteria)
         chosen = chosen if isinstance(asked, str) else float(alphas[best])
         end = end_of(best, len(alphas))

@@ -18,6 +18,9 @@ from ..solvers.problem import Alpha
 DECADES = (-12, 6)  # below, rounding of the sums decides
 BELOW, ABOVE = 1, 3  # how far from the best penalty for squares that for labels is looked for
 LEVEL = 1.005  # times the smallest error that is no worse but for noise
+POOR = 0.5  # times the error of the mean, above which the best penalty is looked at twice
+HUMP = 1.04  # times the error of the mean, which no penalty between the best and the largest may exceed
+TELLING = 100  # held-out rows from which a hump is no noise
 
 
 def candidates(alpha: Alpha, unit: float, per_decade: int = 1) -> np.ndarray:
@@ -59,6 +62,28 @@ def valley(error: Callable[[int], float], start: int, count: int) -> np.ndarray:
     for k in range(max(best - 1, 0), min(best + 2, count)):
         errors[k] = tried(k)
     return errors
+
+
+def above_humps(errors: np.ndarray, error: Callable[[int], float], rows: int) -> np.ndarray:
+    """The errors of candidates on so many rows, infinite at and below a hump; `error` gives those that are NaN.
+
+    The largest penalty makes the model its mean. A hump is a smaller penalty at which the model is worse than that.
+    Penalties below a hump do not follow the targets any better: with them the model spends features on a few far-out
+    targets, which frees the other rows of their influence. New rows near these would get predictions as far out.
+    """
+    if rows < TELLING:
+        return errors
+    best, last, known = smallest(errors), len(errors) - 1, errors.copy()
+    known[last] = error(last) if np.isnan(known[last]) else known[last]
+    if not errors[best] > POOR * known[last]:
+        return errors
+    for k in range(best + 1, last):
+        known[k] = error(k) if np.isnan(known[k]) else known[k]
+    humps = np.flatnonzero(known[best:] > HUMP * known[last])
+    if not len(humps):
+        return errors
+    known[: best + humps[-1] + 1] = np.inf
+    return known
 
 
 def _or_infinite(value: float) -> float:

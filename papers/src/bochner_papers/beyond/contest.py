@@ -39,6 +39,15 @@ def relative(y: np.ndarray, predicted: np.ndarray) -> float:
     return 100.0 * float(np.linalg.norm(y - predicted) / np.linalg.norm(y))
 
 
+def spread(y: np.ndarray, predicted: np.ndarray, labels: bool) -> float:
+    """The standard error of such a share or norm, from the test rows that it was counted on."""
+    if labels:
+        found, rows = misclassified(y, predicted), len(y)
+        return float(np.sqrt(max(found, 100 / rows) * (100 - found) / rows))
+    squares = (y - predicted) ** 2
+    return 0.5 * relative(y, predicted) * float(np.std(squares) / np.mean(squares)) / float(np.sqrt(len(y)))
+
+
 def run(job: Job, *, load: Callable[[], Split], small: Callable[..., Any], labels: bool) -> Findings:
     split, seconds = shuffled(halves(small) if job.quick else load()), QUICK_SECONDS if job.quick else SECONDS
     error, views = misclassified if labels else relative, prepared(split)
@@ -53,24 +62,19 @@ def run(job: Job, *, load: Callable[[], Split], small: Callable[..., Any], label
     best = min(peers, key=lambda name: peers[name].error)
     plain = one_fit(next(iter(views.values())), error, labels)
 
-    def spread_of(found: float) -> float | None:
-        """Of an error that was counted on the test rows."""
-        rows = len(split.y_test)
-        return float(np.sqrt(max(found, 100 / rows) * (100 - found) / rows)) if labels else None
-
     return Findings(
         settings={
             "seconds for each": seconds, "rows": len(split.y), "test rows": len(split.y_test),
             "columns": split.X.shape[1], "ours": summary(ours),
         } | {name: summary(found) for name, found in peers.items()},
         comparisons=[
-            Comparison(name, found.error, ours.error, printed_spread=spread_of(found.error),
-                       spread=spread_of(ours.error), why=RARE) for name, found in peers.items()
+            Comparison(name, found.error, ours.error, printed_spread=spread(split.y_test, found.predicted, labels),
+                       spread=spread(split.y_test, ours.predicted, labels), why=RARE) for name, found in peers.items()
         ],
         claims=[
             Claim(
                 "our model is at least as good as the best of the others at the same budget",
-                won(peers[best].error - ours.error, spread_of(ours.error), spread_of(peers[best].error)),
+                won(split.y_test, ours.predicted, peers[best].predicted, labels),
                 f"ours {ours.error:.2f} %, {best} {peers[best].error:.2f} %, one fit of {FEATURES:,} Laplacian "
                 f"features {plain:.2f} %", "contest", RARE,
             )
@@ -86,9 +90,10 @@ def one_fit(split: Split, error: Error, labels: bool) -> float:
     return error(split.y_test, np.asarray(model.predict(split.X_test)))
 
 
-def won(gain: float, spread: float | None, other: float | None) -> bool | None:
-    """Undecided within one standard deviation of the difference."""
-    return gain >= 0 if spread is None else beyond_noise(gain, float(np.hypot(spread, other or 0.0)))
+def won(y: np.ndarray, ours: np.ndarray, theirs: np.ndarray, labels: bool) -> bool | None:
+    """Undecided within one standard error of the difference, which is that of the differences row by row."""
+    gains = (theirs != y).astype(float) - (ours != y) if labels else (theirs - y) ** 2 - (ours - y) ** 2
+    return beyond_noise(float(np.mean(gains)), float(np.std(gains) / np.sqrt(len(y))))
 
 
 def summary(found: Found) -> str:

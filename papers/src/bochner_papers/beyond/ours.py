@@ -21,5 +21,12 @@ def fit_ours(split: Split, error: Error, seconds: float, labels: bool) -> Found:
     model = kind(budget=seconds, image_shape=shape, random_state=0).fit(split.X, split.y)
     took = time.perf_counter() - begun
     told = "" if shape is None else ", told of pictures"
-    found = error(split.y_test, model.predict(split.X_test))
-    return Found(found, took, len(model.leaderboard_), len(split.y), f"{type(model).__name__}{told}")
+    predicted = np.asarray(model.predict(split.X_test))
+    return Found(
+        predicted,
+        error(split.y_test, predicted),
+        took,
+        len(model.leaderboard_),
+        len(split.y),
+        f"{type(model).__name__}{told}",
+    )

@@ -36,8 +36,9 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """The best model: its error on the test rows, seconds in all, candidates tried, and rows of the last fit."""
+    """The best model: test predictions, their error, seconds in all, candidates tried, rows of the last fit."""
 
+    predicted: np.ndarray
     error: float
     seconds: float
     tried: int
@@ -87,8 +88,8 @@ class Trials:
     def found(self, best: Candidate, rows: int) -> Found:
         """What a candidate that was fitted on so many rows does on the test rows."""
         seconds, split = self.seconds - self.left, self.views[best.view]
-        error = self.error(split.y_test, best.model.predict(split.X_test))
-        return Found(error, seconds, len(self.errors), rows, str(best))
+        predicted = np.asarray(best.model.predict(split.X_test))
+        return Found(predicted, self.error(split.y_test, predicted), seconds, len(self.errors), rows, str(best))
 
 
 def search(models: Iterator[Any], views: Views, error: Error, seconds: float) -> Found:
