@@ -39,7 +39,8 @@ class RemoteBlocks(WrappedBlocks):
     def __init__(self, blocks: Blocks, client: Client) -> None:
         engine = DaskEngine(client)
         if blocks.part(0, 0, 1) is None:  # what files hold is found out by a worker, too
-            blocks = awaited(engine.client, engine.client.submit(called, sendable(blocks), "surveyed", pure=False))
+            with telling_of_absence(engine.client):
+                blocks = engine.client.submit(called, sendable(blocks), "surveyed", pure=False).result()
         super().__init__(blocks)
         self.engine = engine
         self._sent = sendable(blocks) if self.travels else b""
@@ -58,7 +59,7 @@ class RemoteBlocks(WrappedBlocks):
     def opened_as(self, kind: Callable[..., Made], *arguments: object) -> Made:
         if not self.travels:
             return kind(self.blocks, *arguments)
-        made = awaited(self.engine.client, self._asked(Blocks.opened_as, kind, *arguments))
+        made = self._answer(Blocks.opened_as, kind, *arguments)
         made.engine = self.engine
         return made
 
@@ -81,7 +82,8 @@ class RemoteBlocks(WrappedBlocks):
         ask = partial(self._asked, Blocks.read)
         coming = [ask(first, min(first + rows, self.n_rows)) for first in islice(firsts, 2)]
         while coming:
-            block = awaited(self.engine.client, coming.pop(0))
+            with telling_of_absence(self.engine.client):
+                block = coming.pop(0).result()
             coming += [ask(first, min(first + rows, self.n_rows)) for first in islice(firsts, 1)]
             yield block
 
@@ -97,15 +99,11 @@ class RemoteBlocks(WrappedBlocks):
     def _answer(self, verb: Callable[..., Made], *arguments: object) -> Made:
         if not self.travels:
             return getattr(self.blocks, verb.__name__)(*arguments)
-        return awaited(self.engine.client, self._asked(verb, *arguments))
+        with telling_of_absence(self.engine.client):
+            return self._asked(verb, *arguments).result()
 
     def _asked(self, verb: Callable[..., object], *arguments: object) -> distributed.Future:
         return self.engine.client.submit(called, self._sent, verb.__name__, *arguments, pure=False)
-
-
-def awaited(client: Client, future: distributed.Future) -> Any:
-    with telling_of_absence(client):
-        return future.result()
 
 
 def called(blocks: bytes, name: str, *arguments: object) -> object:
