@@ -17,9 +17,19 @@ from .app import Printing, app, show
 @app.command
 def bench(
     what: Literal[
-        "cluster", "pictures", "metric", "gpu", "gpu-shared", "limits", "fwht", "features", "gram", "fit", "softmax",
+        "cluster",
+        "pictures",
+        "metric",
+        "gpu",
+        "gpu-shared",
+        "limits",
+        "fwht",
+        "features",
+        "gram",
+        "fit",
+        "softmax",
         "all",
-    ],  # fmt: skip
+    ],
     /,
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
